@@ -1,0 +1,1 @@
+#error "retile: the CPU device does not run curand_kernel.h"

@@ -1,0 +1,4 @@
+// Everything that device code needs of this header is in simt.h, which comes first.
+#if !defined(RETILE_SIMT_READY)
+#include_next <vector_types.h>
+#endif

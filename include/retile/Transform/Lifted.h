@@ -1,0 +1,129 @@
+// What lifting makes of a kernel: independent points, each running one sequential program.
+//
+//   out[y*nx + x] = in[y*nx + x] over 32 x 8 blocks   ->   parallel y, x;  S[y, x]: out[y, x] = in[y, x]
+//
+// Thread, block and grid indices are gone: a point is a value of every parallel dimension, and points share nothing that
+// any of them writes. Any order and any grouping of the points is therefore legal, while the program of one point keeps
+// its order. The plan passes map points to hardware again.
+#pragma once
+
+#include "retile/KernelModel/Model.h"
+#include "retile/Poly/Polynomial.h"
+#include "retile/Poly/Relation.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace retile::transform {
+
+using poly::Polynomial;
+
+struct Dim {
+  enum Kind { Parallel, Sequential, Reduction };
+  std::string name;
+  Kind kind = Parallel;
+  model::Type type;                  ///< of the C++ variable
+  // Parallel dimensions
+  int axis = -1;                     ///< hardware axis 0..2 that the original maps it to
+  bool isStrided = false;            ///< the original runs a grid-stride or block-stride loop over it
+  bool isBlockIndex = false;         ///< one block a value in the original
+  Polynomial origin;                 ///< first value in the original's first thread
+  Polynomial end;                    ///< the original launch reaches values below this (not for strided dimensions)
+  bool endKnown = false;             ///< `end` can be written down
+  bool needsEnd = false;             ///< no guard bounds the dimension: the launch itself does
+  std::vector<Polynomial> lower, upper; ///< the domain's hull: max(lower) <= d <= min(upper), see Lifted::domain
+  // Loops
+  Polynomial from, to, step;         ///< from <= d < to
+  bool uniform = false;              ///< bounds depend on sizes and uniform loops around it only
+  int variable = -1;                 ///< the model variable
+};
+
+/// One access to global memory of one statement.
+struct Access {
+  std::string array;                 ///< kernel parameter or global variable, by name
+  int variable = -1;
+  bool isWrite = false, isAtomic = false;
+  bool isMay = false;                ///< under a condition that is not affine
+  Polynomial flat;                   ///< element offset
+  std::vector<Polynomial> subscripts; ///< after delinearization, unit stride last
+  std::vector<std::string> loops;    ///< loop dimensions around it, outermost first
+  std::string conditions;            ///< isl constraints of the conditions around it, "" for none
+  std::string statement;
+  model::Type element;
+  int indexBits = 64;                ///< width of the index arithmetic in the original
+  model::Location location;
+};
+
+struct Array {
+  std::string name;
+  int variable = -1;
+  model::Type element;
+  std::vector<Polynomial> strides;   ///< elements, outermost first; the last is 1
+  bool isRead = false, isWritten = false;
+  Polynomial extent;                 ///< elements
+  std::string symbol;                ///< qualified name of a __constant__ or __device__ variable
+};
+
+/// A predicate that the proof relies on; see manifest::Assumption.
+struct Assumption {
+  std::string kind;
+  Polynomial atLeastZero;            ///< size: this is >= 0
+  std::string text;                  ///< covers: expression over the launch
+  std::vector<std::string> tensors;
+  std::string why;
+};
+
+struct Remark {
+  model::Location location;
+  std::string text;
+  bool isReason = false;             ///< why the kernel was refused or lifted less
+};
+
+enum class Level { Refuse, Knobs, Partial, Full };
+const char* toString(Level);
+
+/// A size: a parameter of the host function or kernel, or a macro.
+struct SizeInfo {
+  std::string name;
+  bool isMacro = false;
+  std::optional<std::int64_t> value; ///< constant at the call site
+  int bits = 32;
+};
+
+struct Lifted {
+  model::Kernel kernel;              ///< normalized; variables are added to its table
+  Level level = Level::Refuse;
+  std::vector<Dim> parallel;         ///< outermost (slowest) first
+  std::vector<Dim> loops;            ///< every loop of the point program
+  std::vector<model::StmtRef> body;  ///< with Access nodes for loads and stores
+  std::vector<Access> accesses;
+  std::vector<Polynomial> values;    ///< what Affine nodes stand for
+  std::map<std::string, Array> arrays;
+  std::map<std::string, SizeInfo> sizes;
+  std::map<std::string, Polynomial> arguments; ///< integer kernel parameter to its value over sizes
+  std::vector<std::string> guards;   ///< isl constraints of the guards around the whole program
+  std::string domain;                ///< isl constraints over the parallel dimensions, guards and launch
+  std::vector<Assumption> assumptions;
+  std::vector<Remark> remarks;
+  std::array<Polynomial, 3> grid, block;
+  bool launchKnown = false;
+  bool hasLocalArrays = false;
+  const model::CallSite* callSite = nullptr;
+
+  const Dim* dim(const std::string& name) const;
+  bool isSize(const std::string& name) const { return sizes.count(name) != 0; }
+  /// "[n, k] -> " with every size and product of sizes in use.
+  std::string islParameters() const;
+  /// Constraints on the sizes alone: >= 1, within their type, and the assumptions made so far.
+  std::string islContext() const;
+  /// `islParameters { S[dims] : domain and loops and conditions and context }`.
+  std::string islDomain(const Access& access) const;
+  /// The access relation in the notation of the reports.
+  std::string islAccess(const Access& access, const std::string& toPrefix = "") const;
+};
+
+/// Runs the lift passes in order. Never fails: a kernel that cannot be lifted comes back with a lower level and reasons.
+Lifted lift(const model::Kernel& kernel);
+
+} // namespace retile::transform

@@ -1,0 +1,136 @@
+#include "retile/Transform/Lifted.h"
+
+namespace retile::transform {
+
+const char* toString(Level level) {
+  static const char* const names[] = {"refuse", "knobs", "partial", "full"};
+  return names[static_cast<int>(level)];
+}
+
+const Dim* Lifted::dim(const std::string& name) const {
+  for (const auto* dims : {&parallel, &loops})
+    for (const Dim& dim : *dims)
+      if (dim.name == name) return &dim;
+  return nullptr;
+}
+
+/// Names that stand for products of sizes, in a piece of isl text.
+static void products(const std::string& text, std::set<std::string>& into) {
+  std::string word;
+  for (char c : text + " ") {
+    if (isalnum(static_cast<unsigned char>(c)) || c == '_') {
+      word += c;
+      continue;
+    }
+    if (word.find("_x_") != std::string::npos) into.insert(word);
+    word.clear();
+  }
+}
+
+static std::set<std::string> productsOf(const Lifted& lifted) {
+  std::set<std::string> names;
+  std::set<std::string> dims;
+  for (const Dim& dim : lifted.parallel)
+    dims.insert(dim.name);
+  for (const Dim& dim : lifted.loops)
+    dims.insert(dim.name);
+  auto add = [&](const Polynomial& p) {
+    if (auto text = p.toIsl(dims)) products(*text, names);
+  };
+  for (const auto& guard : lifted.guards)
+    products(guard, names);
+  products(lifted.domain, names);
+  for (const auto& access : lifted.accesses) {
+    products(access.conditions, names);
+    add(access.flat);
+    for (const auto& subscript : access.subscripts)
+      add(subscript);
+  }
+  for (const auto* list : {&lifted.parallel, &lifted.loops})
+    for (const Dim& dim : *list)
+      for (const Polynomial* p : {&dim.from, &dim.to, &dim.end, &dim.origin})
+        add(*p);
+  for (const auto& [name, argument] : lifted.arguments)
+    add(argument);
+  for (const auto& assumption : lifted.assumptions)
+    add(assumption.atLeastZero);
+  for (const auto& [name, array] : lifted.arrays)
+    for (const auto& stride : array.strides)
+      add(stride);
+  for (const auto& p : lifted.grid)
+    add(p);
+  return names;
+}
+
+std::string Lifted::islParameters() const {
+  std::string list;
+  for (const auto& [name, size] : sizes)
+    list += (list.empty() ? "" : ", ") + name;
+  for (const auto& name : productsOf(*this))
+    list += (list.empty() ? "" : ", ") + name;
+  return list.empty() ? "" : "[" + list + "] -> ";
+}
+
+std::string Lifted::islContext() const {
+  std::string text = "1 = 1";
+  for (const auto& [name, size] : sizes) {
+    text += " and " + name + " >= 1";
+    if (size.bits <= 32) text += " and " + name + " <= 2147483647";
+  }
+  for (const auto& name : productsOf(*this))
+    text += " and " + name + " >= 1";
+  for (const auto& assumption : assumptions)
+    if (assumption.kind == "size")
+      if (auto value = assumption.atLeastZero.toIsl({})) text += " and " + *value + " >= 0";
+  return text;
+}
+
+static std::string domainTuple(const Lifted& lifted, const Access& access) {
+  std::string tuple;
+  for (const Dim& dim : lifted.parallel)
+    tuple += (tuple.empty() ? "" : ", ") + dim.name;
+  for (const auto& loop : access.loops)
+    tuple += (tuple.empty() ? "" : ", ") + loop;
+  return tuple;
+}
+
+static std::string domainConstraints(const Lifted& lifted, const Access& access) {
+  std::set<std::string> dims;
+  for (const auto* list : {&lifted.parallel, &lifted.loops})
+    for (const Dim& dim : *list)
+      dims.insert(dim.name);
+  std::string text = lifted.domain;
+  for (const auto& name : access.loops) {
+    const Dim* loop = lifted.dim(name);
+    auto from = loop->from.toIsl(dims), to = loop->to.toIsl(dims);
+    auto step = loop->step.constant();
+    if (from) text += " and " + name + " >= " + *from;
+    if (to) text += " and " + name + " < " + *to;
+    if (from && step && *step > 1) text += " and (" + name + " - (" + *from + ")) mod " + std::to_string(*step) + " = 0";
+  }
+  if (!access.conditions.empty()) text += " and " + access.conditions;
+  return text;
+}
+
+std::string Lifted::islDomain(const Access& access) const {
+  return islParameters() + "{ S[" + domainTuple(*this, access) + "] : " + domainConstraints(*this, access) + " }";
+}
+
+std::string Lifted::islAccess(const Access& access, const std::string& target) const {
+  std::set<std::string> dims;
+  for (const auto* list : {&parallel, &loops})
+    for (const Dim& dim : *list)
+      dims.insert(dim.name);
+  bool isTwin = target == "@T";
+  std::string to = target;
+  if (to.empty() || isTwin) {
+    for (const auto& subscript : access.subscripts)
+      to += (to.empty() || to == "@T" ? "" : ", ") + subscript.toIsl(dims).value_or("0 = 1");
+    if (isTwin) to = to.substr(2);
+    to = access.array + "[" + to + "]";
+  }
+  return islParameters() + "{ " + (isTwin ? "T" : "S") + "[" + domainTuple(*this, access) + "] -> " + to + " : " +
+         domainConstraints(*this, access) + " }";
+}
+
+} // namespace retile::transform

@@ -1,0 +1,19 @@
+// How a candidate is spelled for a compiler; the same for every backend.
+#pragma once
+
+#include "retile/Tuner/Backend.h"
+
+#include <string>
+
+namespace retile::backend {
+
+/// The name expression: "gemm_kernel<128, 64, 8>" for a configuration, the original's entry without one.
+std::string candidateEntry(const tuner::Candidate& candidate);
+
+/// `#define NI 1024` for every size of kind macro, one a line.
+std::string macroSizes(const tuner::Candidate& candidate);
+
+/// `#define A B` for "A=B", `#define A 1` for "A".
+std::string defineLines(const std::vector<std::string>& defines);
+
+} // namespace retile::backend

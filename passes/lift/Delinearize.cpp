@@ -1,0 +1,272 @@
+// One affine subscript per recovered dimension: A[i*ld + j] becomes A[i][j].
+//
+// The strides of an array are the products of sizes that multiply a dimension anywhere (with the greatest common divisor of
+// their factors); each must divide the one before. Terms without a dimension go to the stride that they are a multiple of.
+// That 0 <= j < ld holds is proved from the guards, or recorded as an assumption on the sizes (n <= ld). Constant strides
+// are split only where everything is constant. Source: Grosser et al., Optimistic Delinearization, ICS 2015.
+#include "Lifter.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace retile::lift {
+
+namespace {
+
+struct Term {
+  Polynomial::Monomial sizes;   ///< product of sizes
+  Polynomial dim;               ///< a dimension or an operation on dimensions; 1 for none
+  bool hasDim = false;
+  std::int64_t coefficient = 0;
+};
+
+bool isDivisor(const Polynomial::Monomial& small, const Polynomial::Monomial& large) {
+  return std::includes(large.begin(), large.end(), small.begin(), small.end());
+}
+
+Polynomial product(const Polynomial::Monomial& monomial) {
+  Polynomial result(1);
+  for (const auto& name : monomial)
+    result = result * Polynomial::symbol(name);
+  return result;
+}
+
+/// Splits a flat subscript into terms; false where two dimensions are multiplied or a size hides in an operation.
+bool split(const Polynomial& flat, const Lifted& lifted, const std::set<std::string>& dims, std::vector<Term>& terms) {
+  for (const auto& [monomial, coefficient] : flat.monomials()) {
+    Term term;
+    term.coefficient = coefficient;
+    term.dim = Polynomial(1);
+    for (const auto& text : monomial) {
+      auto atom = flat.atom(text);
+      bool mentionsDim = atom->kind == poly::Atom::Symbol && dims.count(text);
+      for (const auto& operand : atom->operands)
+        for (const auto& name : operand.symbols())
+          mentionsDim = mentionsDim || dims.count(name);
+      if (!mentionsDim && atom->kind == poly::Atom::Symbol) {
+        term.sizes.push_back(text);
+        continue;
+      }
+      if (!mentionsDim || term.hasDim) return false;
+      term.hasDim = true;
+      Polynomial one;
+      for (const auto& [m, c] : flat.monomials()) {
+        (void)m;
+        (void)c;
+      }
+      if (atom->kind == poly::Atom::Symbol) one = Polynomial::symbol(text);
+      else if (atom->kind == poly::Atom::FloorDiv) one = Polynomial::floorDiv(atom->operands[0], atom->operands[1]);
+      else if (atom->kind == poly::Atom::Mod) one = Polynomial::mod(atom->operands[0], atom->operands[1]);
+      else if (atom->kind == poly::Atom::Min) one = Polynomial::minimum(atom->operands[0], atom->operands[1]);
+      else one = Polynomial::maximum(atom->operands[0], atom->operands[1]);
+      term.dim = one;
+    }
+    terms.push_back(std::move(term));
+  }
+  return true;
+}
+
+std::int64_t floorDivide(std::int64_t a, std::int64_t b) {
+  std::int64_t q = a / b;
+  return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
+}
+
+} // namespace
+
+void Lifter::delinearize() {
+  std::set<std::string> dims = dimNames();
+  std::map<std::string, std::vector<size_t>> byArray;
+  for (size_t n = 0; n < out.accesses.size(); ++n)
+    byArray[out.accesses[n].array].push_back(n);
+  for (auto& [name, indices] : byArray) {
+    std::map<Polynomial::Monomial, std::int64_t> gcds;
+    std::vector<std::vector<Term>> terms(indices.size());
+    bool ok = true;
+    for (size_t n = 0; n < indices.size() && ok; ++n) {
+      ok = split(out.accesses[indices[n]].flat, out, dims, terms[n]);
+      for (const Term& term : terms[n])
+        if (term.hasDim) gcds[term.sizes] = std::gcd(gcds[term.sizes], term.coefficient);
+    }
+    if (!ok) {
+      fail(out.accesses[indices[0]].location, "the subscripts of '" + name + "' are not affine: " + out.accesses[indices[0]].flat.toText());
+      continue;
+    }
+    std::vector<std::pair<Polynomial::Monomial, std::int64_t>> strides(gcds.begin(), gcds.end());
+    std::stable_sort(strides.begin(), strides.end(), [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
+    if (strides.empty() || !strides.back().first.empty()) strides.emplace_back(Polynomial::Monomial{}, 1);
+    strides.back().second = 1;
+    for (size_t k = 0; k + 1 < strides.size(); ++k)
+      if (!isDivisor(strides[k + 1].first, strides[k].first) || strides[k].second % strides[k + 1].second != 0 ||
+          strides[k].first.size() == strides[k + 1].first.size())
+        ok = false;
+    if (!ok) {
+      fail(out.accesses[indices[0]].location, "the strides of '" + name + "' do not divide one another");
+      continue;
+    }
+    transform::Array& array = out.arrays[name];
+    array.name = name;
+    array.variable = out.accesses[indices[0]].variable;
+    array.element = out.accesses[indices[0]].element;
+    const model::Variable& variable = out.kernel.variables[array.variable];
+    if (variable.kind == model::Variable::Global) array.symbol = variable.sourceName;
+    for (const auto& [monomial, factor] : strides)
+      array.strides.push_back(product(monomial) * Polynomial(factor));
+    for (size_t n = 0; n < indices.size(); ++n) {
+      Access& access = out.accesses[indices[n]];
+      (access.isWrite ? array.isWritten : array.isRead) = true;
+      access.subscripts.assign(strides.size(), Polynomial());
+      for (const Term& term : terms[n]) {
+        std::int64_t rest = term.coefficient;
+        Polynomial::Monomial sizes = term.sizes;
+        for (size_t k = 0; k < strides.size() && rest != 0; ++k) {
+          const auto& [monomial, factor] = strides[k];
+          bool fits = k + 1 == strides.size() || (monomial == sizes && (!term.hasDim || rest % factor == 0));
+          if (!fits) continue;
+          if (k + 1 == strides.size()) {
+            access.subscripts[k] = access.subscripts[k] + product(sizes) * term.dim * Polynomial(rest);
+            rest = 0;
+          } else {
+            std::int64_t quotient = floorDivide(rest, factor);
+            access.subscripts[k] = access.subscripts[k] + term.dim * Polynomial(quotient);
+            rest -= quotient * factor;
+          }
+        }
+      }
+    }
+  }
+  if (!failed) splitConstantStrides();
+  if (!failed) proveSubscripts();
+}
+
+/// c_mask[5*dy + dx + 12] with constant dy and dx becomes c_mask[dy + 2][dx + 2].
+void Lifter::splitConstantStrides() {
+  for (auto& [name, array] : out.arrays) {
+    if (array.strides.size() != 1) continue;
+    std::set<std::int64_t> factors;
+    bool constant = true;
+    std::vector<Access*> uses;
+    for (Access& access : out.accesses) {
+      if (access.array != name) continue;
+      uses.push_back(&access);
+      for (const auto& [monomial, coefficient] : access.subscripts[0].monomials()) {
+        if (monomial.empty()) continue;
+        bool plain = monomial.size() == 1 && access.subscripts[0].atom(monomial[0])->kind == poly::Atom::Symbol && coefficient > 0;
+        constant = constant && plain;
+        factors.insert(coefficient);
+      }
+    }
+    if (!constant || factors.size() < 2 || *factors.begin() != 1) continue;
+    std::vector<std::int64_t> strides(factors.rbegin(), factors.rend());
+    bool chain = true;
+    for (size_t k = 0; k + 1 < strides.size(); ++k)
+      chain = chain && strides[k] % strides[k + 1] == 0;
+    if (!chain) continue;
+    std::vector<std::vector<Polynomial>> splits;
+    for (Access* access : uses) {
+      std::vector<Polynomial> parts(strides.size());
+      for (const auto& [monomial, coefficient] : access->subscripts[0].monomials()) {
+        if (monomial.empty()) continue;
+        for (size_t k = 0; k < strides.size(); ++k)
+          if (strides[k] == coefficient) parts[k] = parts[k] + Polynomial::symbol(monomial[0]);
+      }
+      // The constant term goes where it makes every inner subscript non-negative and below its stride.
+      std::int64_t rest = access->subscripts[0].constantTerm();
+      for (size_t k = strides.size() - 1; k > 0 && chain; --k) {
+        std::int64_t extent = strides[k - 1] / strides[k];
+        auto range = subscriptRange(*access, parts[k]);
+        auto low = range ? range->first.constant() : std::nullopt, high = range ? range->second.constant() : std::nullopt;
+        if (!low || !high || *high - *low >= extent) {
+          chain = false;
+          break;
+        }
+        std::int64_t unit = rest / strides[k];
+        std::int64_t shift = ((unit % extent) + extent) % extent;
+        if (*low + shift < 0 || *high + shift >= extent) shift -= extent;
+        if (*low + shift < 0 || *high + shift >= extent) chain = false;
+        parts[k] = parts[k] + Polynomial(shift);
+        rest -= shift * strides[k];
+      }
+      if (chain && rest % strides[0] == 0) parts[0] = parts[0] + Polynomial(rest / strides[0]);
+      else chain = false;
+      auto outer = chain ? subscriptRange(*access, parts[0]) : std::nullopt;
+      if (!outer || !outer->first.constant() || !outer->second.constant()) chain = false;
+      if (!chain) break;
+      splits.push_back(std::move(parts));
+    }
+    if (!chain) continue;
+    array.strides.clear();
+    for (std::int64_t stride : strides)
+      array.strides.emplace_back(stride);
+    for (size_t n = 0; n < uses.size(); ++n)
+      uses[n]->subscripts = splits[n];
+  }
+}
+
+std::optional<std::pair<Polynomial, Polynomial>> Lifter::subscriptRange(const Access& access, const Polynomial& subscript) {
+  auto low = subscriptBounds(access, subscript, false), high = subscriptBounds(access, subscript, true);
+  if (!low || !high || low->size() != 1 || high->size() != 1) return std::nullopt;
+  return std::pair{low->front(), high->front()};
+}
+
+std::optional<std::vector<Polynomial>> Lifter::subscriptBounds(const Access& access, const Polynomial& subscript, bool upper) {
+  auto text = subscript.toIsl(dimNames());
+  if (!text) return std::nullopt;
+  auto map = poly::Map::parse(out.islAccess(access, "[" + *text + "]"));
+  auto range = map ? map->range() : std::nullopt;
+  if (!range) return std::nullopt;
+  return upper ? range->maximum(0) : range->minimum(0);
+}
+
+void Lifter::proveSubscripts() {
+  Evaluator evaluate = evaluator();
+  for (const Access& access : out.accesses) {
+    const transform::Array& array = out.arrays[access.array];
+    for (size_t k = 1; k < access.subscripts.size(); ++k) {
+      Polynomial extent = Polynomial::floorDiv(array.strides[k - 1], array.strides[k]);
+      if (array.strides[k].constant() == 1) extent = array.strides[k - 1];
+      else {
+        // M*K over K is M: strides divide one another.
+        const auto &outer = array.strides[k - 1].monomials().begin()->first, &inner = array.strides[k].monomials().begin()->first;
+        Polynomial::Monomial quotient;
+        std::set_difference(outer.begin(), outer.end(), inner.begin(), inner.end(), std::back_inserter(quotient));
+        extent = Polynomial(array.strides[k - 1].monomials().begin()->second / array.strides[k].monomials().begin()->second);
+        for (const auto& name : quotient)
+          extent = extent * Polynomial::symbol(name);
+      }
+      auto low = subscriptBounds(access, access.subscripts[k], false), high = subscriptBounds(access, access.subscripts[k], true);
+      bool proved = low && high;
+      auto need = [&](const Polynomial& value) {
+        auto text = value.toIsl({});
+        auto broken = text ? poly::Set::parse(out.islParameters() + "{ : " + out.islContext() + " and " + *text + " < 0 }") : std::nullopt;
+        auto empty = broken ? broken->isEmpty() : std::nullopt;
+        if (empty && *empty) return;
+        auto constant = value.constant();
+        if (!text || (constant && *constant < 0) || !evaluate.isSizesOnly(value)) proved = false;
+        else evaluate.assume(value, "a row of " + access.array + " is as long as its subscripts reach");
+      };
+      for (const Polynomial& value : low.value_or(std::vector<Polynomial>{}))
+        need(value);
+      for (const Polynomial& value : high.value_or(std::vector<Polynomial>{}))
+        need(extent - Polynomial(1) - value);
+      if (!proved) {
+        fail(access.location, "cannot prove that subscript '" + access.subscripts[k].toText() + "' of '" + access.array +
+                                  "' stays within a row of " + extent.toText());
+        return;
+      }
+    }
+    auto low = subscriptBounds(access, access.subscripts[0], false);
+    bool proved = low.has_value();
+    for (const Polynomial& value : low.value_or(std::vector<Polynomial>{})) {
+      auto text = value.toIsl({});
+      auto broken = text ? poly::Set::parse(out.islParameters() + "{ : " + out.islContext() + " and " + *text + " < 0 }") : std::nullopt;
+      auto empty = broken ? broken->isEmpty() : std::nullopt;
+      if (!empty || !*empty) proved = false;
+    }
+    if (!proved) {
+      fail(access.location, "cannot prove that '" + access.array + "' is read and written at non-negative offsets only");
+      return;
+    }
+  }
+}
+
+} // namespace retile::lift

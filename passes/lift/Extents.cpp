@@ -1,0 +1,44 @@
+// How many elements of each array the kernel reaches, and which arrays must not overlap.
+#include "Lifter.h"
+
+namespace retile::lift {
+
+void Lifter::computeExtents() {
+  for (auto& [name, array] : out.arrays) {
+    // Largest subscript of each dimension; the last element is the sum of all of them.
+    Polynomial last;
+    for (size_t k = 0; k < array.strides.size(); ++k) {
+      std::optional<Polynomial> most;
+      for (const Access& access : out.accesses) {
+        if (access.array != name) continue;
+        auto bounds = subscriptBounds(access, access.subscripts[k], true);
+        if (!bounds) return fail(access.location, "the extent of '" + name + "' has no bound");
+        for (const Polynomial& bound : *bounds)
+          most = most ? Polynomial::maximum(*most, bound) : bound;
+      }
+      last = last + *most * array.strides[k];
+    }
+    array.extent = last + Polynomial(1);
+    const model::Variable& variable = out.kernel.variables[array.variable];
+    if (variable.kind == model::Variable::Global) {
+      std::int64_t declared = 1;
+      for (auto extent : variable.extents)
+        declared *= extent;
+      array.extent = Polynomial(declared);
+    }
+  }
+  for (const auto& [name, array] : out.arrays) {
+    if (!array.isWritten) continue;
+    for (const auto& [otherName, other] : out.arrays) {
+      if (otherName == name || (other.isWritten && otherName < name)) continue;
+      const auto &a = out.kernel.variables[array.variable].type, &b = out.kernel.variables[other.variable].type;
+      if (!array.symbol.empty() || !other.symbol.empty()) continue;
+      if (a.isRestrict && b.isRestrict) continue;
+      out.assumptions.push_back({"no-overlap", {}, "", {name, otherName}, name + " does not overlap " + otherName});
+    }
+    for (const Access& access : out.accesses)
+      if (access.array == name && access.isMay) break;
+  }
+}
+
+} // namespace retile::lift

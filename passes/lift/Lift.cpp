@@ -1,0 +1,48 @@
+// The lift pipeline, in order; each step is one file beside this one.
+#include "Lifter.h"
+#include "retile/KernelModel/Normalize.h"
+
+namespace retile::lift {
+
+Lifter::Lifter(const model::Kernel& kernel) { out.kernel = kernel; }
+
+Lifted Lifter::run() {
+  model::Kernel& kernel = out.kernel;
+  for (const auto& [at, why] : kernel.broken)
+    fail(at, why);
+  if (failed) return out;
+  if (auto exit = normalize(kernel.body)) {
+    fail(*exit, "an early exit from inside a loop");
+    return out;
+  }
+  for (const auto& [at, why] : kernel.opaque)
+    fail(at, why);
+  readLaunch();
+  nameAxes();
+  checkSynchronisation();
+  if (failed) return out;
+  peel(kernel.body);
+  if (failed) return out;
+  // In this order: bounds need the dimensions, subscripts need the bounds, proofs need the subscripts.
+  collectDims();
+  if (!failed) boundDims();
+  if (!failed) delinearize();
+  if (!failed) proveIndependence();
+  if (!failed) classifyLoops();
+  if (!failed) computeExtents();
+  if (!failed && out.accesses.empty()) fail(kernel.location, "the kernel touches no memory");
+  bool writes = false;
+  for (const auto& access : out.accesses)
+    writes = writes || access.isWrite;
+  if (!failed && !writes) fail(kernel.location, "the kernel writes nothing");
+  if (!failed) out.level = transform::Level::Full;
+  return out;
+}
+
+} // namespace retile::lift
+
+namespace retile::transform {
+
+Lifted lift(const model::Kernel& kernel) { return lift::Lifter(kernel).run(); }
+
+} // namespace retile::transform

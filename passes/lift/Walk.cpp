@@ -1,0 +1,350 @@
+// Walks the normalized program once: evaluates integers and pointers, records every access to global memory with its
+// conditions, and rewrites loads and stores to Access nodes. Pointers and their arithmetic disappear.
+//
+//   const float* p = A + m*K;  acc += p[k];   ->   acc += A[m*K + k]
+#include "Lifter.h"
+
+namespace retile::lift {
+
+using model::Expr;
+using model::ExprKind;
+using model::ExprRef;
+using model::Stmt;
+using model::StmtKind;
+using model::StmtRef;
+using model::Type;
+using model::Variable;
+
+void Lifter::fail(const model::Location& at, const std::string& why) {
+  failed = true;
+  for (const auto& remark : out.remarks)
+    if (remark.text == why) return;
+  out.remarks.push_back({at, why, true});
+}
+
+std::set<std::string> Lifter::dimNames() const {
+  std::set<std::string> names;
+  for (const Axis& axis : axes)
+    names.insert({axis.global, axis.block});
+  for (const Dim& dim : out.parallel)
+    names.insert(dim.name);
+  for (const Dim& dim : out.loops)
+    names.insert(dim.name);
+  return names;
+}
+
+bool Lifter::proveNonNegative(const Polynomial& value) {
+  if (auto constant = value.constant()) return *constant >= 0;
+  std::set<std::string> dims = dimNames();
+  auto text = value.toIsl(dims);
+  // Cheap and frequent: every term has a non-negative coefficient, and dimensions and sizes are not negative.
+  bool allPositive = true;
+  for (const auto& [monomial, coefficient] : value.monomials()) {
+    allPositive = allPositive && coefficient > 0;
+    for (const auto& part : monomial) {
+      auto kind = value.atom(part)->kind;
+      bool loop = false;
+      for (const Dim& dim : out.loops)
+        loop = loop || dim.name == part;
+      if (loop || (kind != poly::Atom::Symbol && kind != poly::Atom::Mod)) allPositive = false;
+    }
+  }
+  if (allPositive) return true;
+  if (!text) return false;
+  std::string tuple, constraints;
+  auto add = [&](const std::string& constraint) { constraints += (constraints.empty() ? "" : " and ") + constraint; };
+  for (const Axis& axis : axes) {
+    for (const auto& [name, offset] : {std::pair{axis.global, axis.globalOffset}, std::pair{axis.block, axis.blockOffset}}) {
+      tuple += (tuple.empty() ? "" : ", ") + name;
+      add(name + " >= " + std::to_string(offset));
+    }
+  }
+  for (const Dim& dim : out.parallel)
+    if (dim.isStrided) {
+      tuple += ", " + dim.name;
+      auto from = dim.origin.toIsl(dims);
+      if (from) add(dim.name + " >= " + *from);
+    }
+  for (size_t index : openLoops) {
+    const Dim& dim = out.loops[index];
+    tuple += ", " + dim.name;
+    auto from = dim.from.toIsl(dims), to = dim.to.toIsl(dims);
+    if (from) add(dim.name + " >= " + *from);
+    if (to) add(dim.name + " < " + *to);
+  }
+  for (const auto& guard : out.guards)
+    add(guard);
+  for (const auto& condition : pathConditions)
+    add(condition);
+  add(out.islContext());
+  add(*text + " < 0");
+  auto counterexample = poly::Set::parse(out.islParameters() + "{ S[" + tuple + "] : " + constraints + " }");
+  if (!counterexample) return false;
+  auto empty = counterexample->isEmpty();
+  return empty && *empty;
+}
+
+Evaluator Lifter::evaluator() {
+  Evaluator result;
+  result.variable = [this](int variable) -> Value {
+    auto found = environment.find(variable);
+    if (found != environment.end()) return found->second;
+    const Variable& declared = out.kernel.variables[variable];
+    Value value;
+    bool isArray = declared.kind == Variable::LocalArray || declared.kind == Variable::SharedArray ||
+                   declared.kind == Variable::DynamicShared || declared.kind == Variable::Global;
+    if (isArray || (declared.kind == Variable::Parameter && declared.type.kind == Type::Pointer)) {
+      value.kind = Value::Pointer;
+      value.base = variable;
+    } else if (declared.kind == Variable::Parameter && declared.type.kind == Type::Int) {
+      value.kind = Value::Integer;
+      value.value = out.arguments[declared.name];
+    }
+    return value;
+  };
+  result.builtin = [this](const std::string& name) { return builtin(name); };
+  result.prove = [this](const Polynomial& value) { return proveNonNegative(value); };
+  result.assume = [this](const Polynomial& value, const std::string& why) {
+    for (const auto& made : out.assumptions)
+      if (made.kind == "size" && made.atLeastZero == value) return;
+    out.assumptions.push_back({"size", value, "", {}, why});
+  };
+  result.isSizesOnly = [this](const Polynomial& value) {
+    for (const auto& name : value.symbols())
+      if (!out.isSize(name)) return false;
+    return true;
+  };
+  result.dims = dimNames();
+  return result;
+}
+
+static bool containsBuiltin(const Expr& expr) {
+  if (expr.kind == ExprKind::Builtin) return true;
+  for (const ExprRef& operand : expr.operands)
+    if (containsBuiltin(*operand)) return true;
+  return false;
+}
+
+ExprRef Lifter::access(const Expr& load, bool isWrite, bool isRead) {
+  Evaluator evaluate = evaluator();
+  Value pointer = evaluate.evaluate(load.operands[0]);
+  if (pointer.kind != Value::Pointer) {
+    fail(load.location, "a pointer whose base is not known");
+    return std::make_shared<Expr>(load);
+  }
+  const Variable& base = out.kernel.variables[pointer.base];
+  if (base.kind == Variable::LocalArray) {
+    out.hasLocalArrays = true;
+    auto kept = std::make_shared<Expr>(load);
+    kept->operands[1] = rewrite(load.operands[1]);
+    return kept;
+  }
+  if (base.kind == Variable::SharedArray || base.kind == Variable::DynamicShared) {
+    fail(load.location, "shared memory ('" + base.sourceName + "')");
+    return std::make_shared<Expr>(load);
+  }
+  auto index = evaluate.integer(load.operands[1]);
+  if (!index) {
+    fail(load.location, "a subscript of '" + base.name + "' that is not affine: " + print(out.kernel, load.operands[1]));
+    return std::make_shared<Expr>(load);
+  }
+  if (base.type.element && base.type.isVolatile) fail(load.location, "a volatile access to '" + base.name + "'");
+  Access made;
+  made.array = base.name;
+  made.variable = pointer.base;
+  made.isMay = mayDepth > 0;
+  made.flat = pointer.value + *index;
+  made.statement = "S" + std::to_string(statements);
+  made.element = load.type;
+  made.location = load.location;
+  const Expr* width = load.operands[1].get();
+  made.indexBits = width->kind == ExprKind::IntLiteral ? 64 : width->type.bits;
+  for (size_t loop : openLoops)
+    made.loops.push_back(out.loops[loop].name);
+  for (const auto& condition : pathConditions)
+    made.conditions += (made.conditions.empty() ? "" : " and ") + condition;
+  auto node = std::make_shared<Expr>(load);
+  node->kind = ExprKind::Access;
+  node->operands.clear();
+  node->variable = pointer.base;
+  if (isRead) {
+    made.isWrite = false;
+    node->value = static_cast<std::int64_t>(out.accesses.size());
+    out.accesses.push_back(made);
+  }
+  if (isWrite) {
+    made.isWrite = true;
+    node->value = static_cast<std::int64_t>(out.accesses.size());
+    out.accesses.push_back(made);
+  }
+  return node;
+}
+
+ExprRef Lifter::rewrite(const ExprRef& expr) {
+  if (!expr) return expr;
+  if (expr->kind == ExprKind::Load) return access(*expr, false, true);
+  if (expr->kind == ExprKind::Opaque && !expr->text.empty()) fail(expr->location, "'" + expr->text + "' is not modelled");
+  bool isGlobalScalar = expr->kind == ExprKind::Variable && out.kernel.variables[expr->variable].kind == Variable::Global;
+  if (isGlobalScalar) {
+    // A __constant__ or __device__ scalar is an array of one element.
+    Expr load = *expr;
+    load.kind = ExprKind::Load;
+    auto base = std::make_shared<Expr>(*expr);
+    base->kind = ExprKind::Array;
+    auto zero = std::make_shared<Expr>();
+    zero->kind = ExprKind::IntLiteral;
+    zero->text = "0";
+    load.operands = {base, zero};
+    return access(load, false, true);
+  }
+  if (expr->type.kind == Type::Int && containsBuiltin(*expr)) {
+    auto value = evaluator().integer(expr);
+    if (value) {
+      auto node = std::make_shared<Expr>(*expr);
+      node->kind = ExprKind::Affine;
+      node->operands.clear();
+      node->value = static_cast<std::int64_t>(out.values.size());
+      out.values.push_back(*value);
+      return node;
+    }
+  }
+  if (expr->kind == ExprKind::Builtin) fail(expr->location, "a use of " + expr->text + " that is not affine");
+  if (expr->operands.empty()) return expr;
+  auto copy = std::make_shared<Expr>(*expr);
+  bool isLogical = expr->kind == ExprKind::Binary && (expr->text == "&&" || expr->text == "||");
+  if (expr->kind == ExprKind::Select || isLogical) {
+    // The operands behind the first are evaluated under a condition, and so are their loads.
+    copy->operands[0] = rewrite(expr->operands[0]);
+    for (size_t n = 1; n < expr->operands.size(); ++n) {
+      bool negated = isLogical ? expr->text == "||" : n == 2;
+      auto test = evaluator().condition(expr->operands[0], negated);
+      if (test) pathConditions.push_back(*test);
+      else ++mayDepth;
+      copy->operands[n] = rewrite(expr->operands[n]);
+      if (test) pathConditions.pop_back();
+      else --mayDepth;
+    }
+    return copy;
+  }
+  for (ExprRef& operand : copy->operands)
+    operand = rewrite(operand);
+  return copy;
+}
+
+void Lifter::declare(const Stmt& stmt, std::vector<StmtRef>& into) {
+  const Variable& variable = out.kernel.variables[stmt.variable];
+  if (variable.kind == Variable::SharedArray || variable.kind == Variable::DynamicShared) {
+    into.push_back(std::make_shared<Stmt>(stmt));
+    return;
+  }
+  if (variable.kind == Variable::LocalArray) out.hasLocalArrays = true;
+  if (variable.type.kind == Type::Record && variable.type.name.find("half") == std::string::npos &&
+      variable.type.name.find("bfloat16") == std::string::npos)
+    fail(stmt.location, "a variable of class type '" + variable.type.name + "'");
+  environment.erase(stmt.variable);
+  bool tracked = variable.extents.empty() && (variable.type.kind == Type::Int || variable.type.kind == Type::Pointer);
+  if (tracked && stmt.value) {
+    bool narrow = variable.type.kind == Type::Int && variable.type.bits < 32;
+    environment[stmt.variable] = narrow ? Value{} : evaluator().evaluate(stmt.value);
+  } else if (tracked) {
+    environment[stmt.variable] = Value{};
+  }
+  if (variable.type.kind == Type::Pointer && variable.extents.empty()) return;
+  Stmt kept = stmt;
+  kept.value = rewrite(stmt.value);
+  into.push_back(std::make_shared<Stmt>(std::move(kept)));
+}
+
+void Lifter::assign(const Stmt& stmt, std::vector<StmtRef>& into) {
+  const Variable& variable = out.kernel.variables[stmt.variable];
+  bool isPointer = variable.type.kind == Type::Pointer;
+  bool tracked = isPointer || (variable.type.kind == Type::Int && variable.type.bits >= 32);
+  Stmt kept = stmt;
+  kept.value = rewrite(stmt.value);
+  if (tracked) {
+    Expr combined;
+    combined.kind = isPointer ? ExprKind::PointerAdd : ExprKind::Binary;
+    combined.type = variable.type;
+    combined.text = stmt.text.substr(0, stmt.text.size() - 1);
+    auto self = std::make_shared<Expr>();
+    self->kind = ExprKind::Variable;
+    self->variable = stmt.variable;
+    self->type = variable.type;
+    ExprRef operand = stmt.value;
+    if (isPointer && stmt.text == "-=") {
+      auto negated = std::make_shared<Expr>(*stmt.value);
+      negated->kind = ExprKind::Unary;
+      negated->text = "-";
+      negated->operands = {stmt.value};
+      operand = negated;
+    }
+    combined.operands = {self, operand};
+    Value value = stmt.text == "=" ? evaluator().evaluate(stmt.value) : evaluator().evaluate(std::make_shared<Expr>(combined));
+    environment[stmt.variable] = value;
+  }
+  if (!isPointer) into.push_back(std::make_shared<Stmt>(std::move(kept)));
+}
+
+void Lifter::store(const Stmt& stmt, std::vector<StmtRef>& into) {
+  Stmt kept = stmt;
+  kept.value = rewrite(stmt.value);
+  kept.target = access(*stmt.target, true, stmt.text != "=");
+  into.push_back(std::make_shared<Stmt>(std::move(kept)));
+  ++statements;
+}
+
+void Lifter::branch(const Stmt& stmt, std::vector<StmtRef>& into) {
+  Stmt kept = stmt;
+  auto condition = evaluator().condition(stmt.value), negation = evaluator().condition(stmt.value, true);
+  kept.value = rewrite(stmt.value);
+  Environment before = environment;
+  auto side = [&](const std::vector<StmtRef>& stmts, const std::optional<std::string>& test, std::vector<StmtRef>& result) {
+    environment = before;
+    result.clear();
+    if (test) pathConditions.push_back(*test);
+    else ++mayDepth;
+    walk(stmts, result);
+    if (test) pathConditions.pop_back();
+    else --mayDepth;
+    return environment;
+  };
+  Environment a = side(stmt.body, condition, kept.body), b = side(stmt.otherwise, negation, kept.otherwise);
+  environment = before;
+  std::set<int> touched;
+  for (const auto* one : {&a, &b})
+    for (const auto& [variable, value] : *one)
+      touched.insert(variable);
+  for (int variable : touched) {
+    auto ia = a.find(variable), ib = b.find(variable);
+    bool same = ia != a.end() && ib != b.end() && ia->second.kind == ib->second.kind && ia->second.base == ib->second.base &&
+                ia->second.value == ib->second.value;
+    environment[variable] = same ? ia->second : Value{};
+  }
+  into.push_back(std::make_shared<Stmt>(std::move(kept)));
+}
+
+void Lifter::statement(const StmtRef& stmt, std::vector<StmtRef>& into) {
+  switch (stmt->kind) {
+  case StmtKind::Block: return walk(stmt->body, into);
+  case StmtKind::Declare: return declare(*stmt, into);
+  case StmtKind::Assign: return assign(*stmt, into);
+  case StmtKind::Store: return store(*stmt, into);
+  case StmtKind::If: return branch(*stmt, into);
+  case StmtKind::For: return loop(*stmt, into);
+  case StmtKind::Barrier: return fail(stmt->location, "a barrier");
+  case StmtKind::Sync: return fail(stmt->location, "a collective operation: " + stmt->text);
+  case StmtKind::Atomic: return fail(stmt->location, "an atomic update: " + stmt->text);
+  case StmtKind::While: return fail(stmt->location, "a while loop that is not a counted loop");
+  case StmtKind::Break: return fail(stmt->location, "a break");
+  case StmtKind::Return:
+  case StmtKind::Continue: return;
+  case StmtKind::Opaque: return fail(stmt->location, "a statement that is not modelled: " + stmt->text);
+  }
+}
+
+void Lifter::walk(const std::vector<StmtRef>& stmts, std::vector<StmtRef>& into) {
+  for (const StmtRef& stmt : stmts)
+    statement(stmt, into);
+}
+
+} // namespace retile::lift
