@@ -9,7 +9,8 @@ std::span<const File> files() { return {embeddedFiles, embeddedFilesCount}; }
 
 std::string_view text(std::string_view path) {
   for (const File& file : files())
-    if (file.path == path) return file.text;
+    if (file.path == path)
+      return file.text;
   return {};
 }
 

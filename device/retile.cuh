@@ -1,6 +1,7 @@
-// The device helpers that emitted templates use: tiles of an array in shared memory, asynchronous copies, vector
-// accesses, and integer division that rounds towards minus infinity. Self-contained: compiles with nvcc, with NVRTC
-// (no standard headers), and on a CPU under Retile's SIMT header (RETILE_CPU), as C++17 or newer.
+// The device helpers that emitted templates use: tiles of an array in shared memory, asynchronous copies,
+// vector accesses, and integer division that rounds towards minus infinity. Self-contained: compiles with
+// nvcc, with NVRTC (no standard headers), and on a CPU under Retile's SIMT header (RETILE_CPU), as C++17 or
+// newer.
 //
 //   retile::Tile<float, 2, 1, 128, 32, 4> tileA(retile::sharedMemory());       two slots of A[i0 .. +128)[k0 .. +32)
 //   tileA.loadAsync<4, 256>(slot, A, 0, K, 0, i0, k0, {0, 1}, {0, M}, {0, K}, threadIdx.x);
@@ -12,8 +13,10 @@
 
 #if defined(RETILE_CPU)
 #define RETILE_UNROLL
+#define RETILE_ROLLED
 #else
 #define RETILE_UNROLL _Pragma("unroll")
+#define RETILE_ROLLED _Pragma("unroll 1")
 #endif
 
 namespace retile {
@@ -80,7 +83,8 @@ template <int V, class T> __device__ __forceinline__ void copyVector(T* dst, con
   }
 }
 
-/// Starts a copy of 4, 8 or 16 bytes to shared memory; done after the asyncWait that covers it. Before sm_80: at once.
+/// Starts a copy of 4, 8 or 16 bytes to shared memory; done after the asyncWait that covers it. Before sm_80:
+/// at once.
 template <int BYTES> __device__ __forceinline__ void copyAsync(void* dst, const void* src) {
   static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "cp.async copies 4, 8 or 16 bytes");
 #if defined(RETILE_CPU)
@@ -110,8 +114,9 @@ template <int SIZE> struct Part {
   __device__ __forceinline__ bool has(int i) const { return i >= lo && i < hi; }
 };
 
-/// How WORKERS workers share D0 x D1 x COLUMNS items: worker w takes items w, w + WORKERS, ... in row-major order. The
-/// cases only exist to keep the index arithmetic down to constants added to what does not change between steps.
+/// How WORKERS workers share D0 x D1 x COLUMNS items: worker w takes items w, w + WORKERS, ... in row-major
+/// order. The cases only exist to keep the index arithmetic down to constants added to what does not change
+/// between steps.
 template <int D0, int D1, int COLUMNS, int WORKERS> struct Walk {
   static constexpr int ITEMS = D0 * D1 * COLUMNS;
   static constexpr int STEPS = (ITEMS + WORKERS - 1) / WORKERS;
@@ -154,37 +159,49 @@ template <int D0, int D1, int COLUMNS, int WORKERS> struct Walk {
   }
 };
 
-/// All elements of the window D0 x D1 x D2, VECTOR at a time: `at(a, b, c)` once for each group that begins at c. A warp
-/// takes a patch of ROWS x 32 / ROWS groups (ROWS = 1: consecutive threads take consecutive groups).
-template <int D0, int D1, int D2, int VECTOR, int THREADS, int ROWS, class F>
-__device__ __forceinline__ void forEachGroup(int thread, F&& at) {
-  constexpr int COLUMNS = D2 / VECTOR;
-  if constexpr (ROWS == 1) {
-    const Walk<D0, D1, COLUMNS, THREADS> walk(thread);
-    RETILE_UNROLL for (int t = 0; t < walk.STEPS; ++t)
-      if (walk.active(t)) at(walk.outer(t), walk.inner(t), walk.column(t) * VECTOR);
+/// All elements of the window D0 x D1 x D2, VECTOR at a time: `at(a, b, c, a * stride0 + b * stride1 + c)`
+/// once for each group that begins at c. A warp takes a patch of ROWS x 32 / ROWS groups (ROWS = 1:
+/// consecutive threads take consecutive groups). UNROLLED only where it pays: windows at an edge take the
+/// rolled loop, which costs neither code nor registers. Where the column stays, the offset is advanced
+/// instead of computed anew.
+template <int D0, int D1, int D2, int VECTOR, int THREADS, int ROWS, bool UNROLLED, class F>
+__device__ __forceinline__ void forEachGroup(int thread, long long stride0, long long stride1, F&& at) {
+  constexpr int ACROSS = ROWS == 1 ? 1 : 32 / ROWS, LANES = ROWS * ACROSS;
+  using Steps = Walk<D0, D1 / ROWS, D2 / VECTOR / ACROSS, THREADS / LANES>;
+  const Steps walk(thread / LANES);
+  const int row = thread % LANES / ACROSS, column = thread % ACROSS;
+  const auto visit = [&](int t) {
+    const int a = walk.outer(t), b = walk.inner(t) * ROWS + row, c = (walk.column(t) * ACROSS + column) * VECTOR;
+    if (walk.active(t)) at(a, b, c, a * stride0 + b * stride1 + c);
+  };
+  if constexpr (!UNROLLED) {
+    RETILE_ROLLED for (int t = 0; t < Steps::STEPS; ++t) visit(t);
+  } else if constexpr (D0 == 1 && Steps::COLUMN_FIXED) {
+    const int c = (walk.column(0) * ACROSS + column) * VECTOR;
+    const long long step = Steps::ROWS_A_STEP * ROWS * stride1;
+    long long offset = (walk.inner(0) * ROWS + row) * stride1 + c;
+    RETILE_UNROLL for (int t = 0; t < Steps::STEPS; ++t) {
+      if (walk.active(t)) at(0, walk.inner(t) * ROWS + row, c, offset);
+      offset += step;
+    }
   } else {
-    constexpr int ACROSS = 32 / ROWS;
-    const Walk<D0, D1 / ROWS, COLUMNS / ACROSS, THREADS / 32> walk(thread / 32);
-    const int row = thread % 32 / ACROSS, column = thread % ACROSS;
-    RETILE_UNROLL for (int t = 0; t < walk.STEPS; ++t)
-      if (walk.active(t))
-        at(walk.outer(t), walk.inner(t) * ROWS + row, (walk.column(t) * ACROSS + column) * VECTOR);
+    RETILE_UNROLL for (int t = 0; t < Steps::STEPS; ++t) visit(t);
   }
 }
 
-/// Rows of the patch that a warp copies to a transposed window so that its stores meet few bank conflicts while each row
-/// of the patch still reads whole 32-byte sectors; 1 where the window's shape has no such patch.
+/// Rows of the patch that a warp copies to a transposed window so that its stores meet few bank conflicts
+/// while each row of the patch still reads whole 32-byte sectors; 1 where the window's shape has no such
+/// patch.
 __host__ __device__ constexpr int patchRows(int d1, int columns, int threads, int pitchBytes, int groupBytes) {
-  const int banks = groupBytes * (pitchBytes / 4 % 32) % 32;
+  const int banks = (groupBytes < 4 ? 1 : groupBytes / 4) * (pitchBytes / 4 % 32) % 32;
   int rows = 1;
   while (rows < 32 && rows < groupBytes && banks % (rows * 2) == 0) rows *= 2;
   while (rows < 32 && columns % (32 / rows) != 0) rows *= 2;
   return threads % 32 == 0 && d1 % rows == 0 && columns % (32 / rows) == 0 ? rows : 1;
 }
 
-/// What Tile and TileT share. Layout has `at(a, b, c)`, the position of a window element in a slot of SIZE elements,
-/// CONTIGUOUS (consecutive c are adjacent) and ROWS<VECTOR, THREADS>.
+/// What Tile and TileT share. Layout has `at(a, b, c)`, the position of a window element in a slot of SIZE
+/// elements, CONTIGUOUS (consecutive c are adjacent) and ROWS<VECTOR, THREADS>.
 template <class T, int SLOTS, int D0, int D1, int D2, class Layout> struct WindowTile {
   static constexpr int SIZE = Layout::SIZE;
   static constexpr int BYTES = SLOTS == 0 ? 0 : (SLOTS * SIZE * static_cast<int>(sizeof(T)) + 15) / 16 * 16;
@@ -202,9 +219,10 @@ template <class T, int SLOTS, int D0, int D1, int D2, class Layout> struct Windo
   }
 
   /// All THREADS threads of the block copy the window at (o0, o1, o2) into `slot`: element (a, b, c) is
-  /// src[(o0 + a) * stride0 + (o1 + b) * stride1 + o2 + c] where every index is in its range, else T{} without a read.
-  /// VECTOR elements move per access: src is aligned to them, and o2, both strides and D2 are multiples of VECTOR (the
-  /// ranges need not be). The caller puts a barrier between this and the first use. Without slots: nothing.
+  /// src[(o0 + a) * stride0 + (o1 + b) * stride1 + o2 + c] where every index is in its range, else T{}
+  /// without a read. VECTOR elements move per access: src is aligned to them, and o2, both strides and D2 are
+  /// multiples of VECTOR (the ranges need not be). The caller puts a barrier between this and the first use.
+  /// Without slots: nothing.
   template <int VECTOR, int THREADS>
   __device__ __forceinline__ void load(int slot, const T* __restrict__ src, long long stride0, long long stride1,
                                        long long o0, long long o1, long long o2, Range r0, Range r1, Range r2,
@@ -219,8 +237,8 @@ template <class T, int SLOTS, int D0, int D1, int D2, class Layout> struct Windo
     fill<false, true, VECTOR, THREADS>(slot, src, stride0, stride1, o0, o1, o2, r0, r1, r2, flat, thread);
   }
 
-  /// As load, with copies that are done after the asyncWait that covers them; accesses that cp.async has no size for are
-  /// made at once.
+  /// As load, with copies that are done after the asyncWait that covers them; accesses that cp.async has no
+  /// size for are made at once.
   template <int VECTOR, int THREADS>
   __device__ __forceinline__ void loadAsync(int slot, const T* __restrict__ src, long long stride0,
                                             long long stride1, long long o0, long long o1, long long o2, Range r0,
@@ -235,7 +253,8 @@ template <class T, int SLOTS, int D0, int D1, int D2, class Layout> struct Windo
   }
 
 private:
-  /// Elements that one cp.async moves: a whole group, or one element where the layout scatters it; 0 when none can.
+  /// Elements that one cp.async moves: a whole group, or one element where the layout scatters it; 0 when
+  /// none can.
   template <int VECTOR> __host__ __device__ static constexpr int asyncWidth() {
     constexpr int WIDTH = Layout::CONTIGUOUS ? VECTOR : 1;
     return WIDTH * sizeof(T) == 4 || WIDTH * sizeof(T) == 8 || WIDTH * sizeof(T) == 16 ? WIDTH : 0;
@@ -292,22 +311,23 @@ private:
         whole = whole && base + down >= flat.lo && base + up + D2 <= flat.hi;
       }
       if (whole) {
-        forEachGroup<D0, D1, D2, VECTOR, THREADS, ROWS>(thread, [&](int a, int b, int c) {
-          copyGroup<ASYNC, VECTOR>(dst, a, b, c, origin + a * stride0 + b * stride1 + c);
-        });
+        forEachGroup<D0, D1, D2, VECTOR, THREADS, ROWS, true>(
+            thread, stride0, stride1, [&](int a, int b, int c, long long offset) {
+              copyGroup<ASYNC, VECTOR>(dst, a, b, c, origin + offset);
+            });
       } else {
-        forEachGroup<D0, D1, D2, VECTOR, THREADS, ROWS>(thread, [&](int a, int b, int c) {
-          const long long offset = a * stride0 + b * stride1 + c;
-          const Part<VECTOR> columns = clip<FLAT, VECTOR>(p0.has(a) && p1.has(b), c, p2, base + offset, flat);
-          if (columns.whole()) {
-            copyGroup<ASYNC, VECTOR>(dst, a, b, c, origin + offset);
-          } else {
-            RETILE_UNROLL for (int v = 0; v < VECTOR; ++v) {
-              if (columns.has(v)) dst[Layout::at(a, b, c + v)] = origin[offset + v];
-              else dst[Layout::at(a, b, c + v)] = T{};
-            }
-          }
-        });
+        forEachGroup<D0, D1, D2, VECTOR, THREADS, ROWS, false>(
+            thread, stride0, stride1, [&](int a, int b, int c, long long offset) {
+              const Part<VECTOR> columns = clip<FLAT, VECTOR>(p0.has(a) && p1.has(b), c, p2, base + offset, flat);
+              if (columns.whole()) {
+                copyGroup<ASYNC, VECTOR>(dst, a, b, c, origin + offset);
+              } else {
+                RETILE_UNROLL for (int v = 0; v < VECTOR; ++v) {
+                  if (columns.has(v)) dst[Layout::at(a, b, c + v)] = origin[offset + v];
+                  else dst[Layout::at(a, b, c + v)] = T{};
+                }
+              }
+            });
       }
     }
   }
@@ -345,17 +365,18 @@ template <class T, int D0, int D1, int D2, int PAD> struct Transposed {
 
 } // namespace detail
 
-/// SLOTS copies of a window D0 x D1 x D2 of a row-major array, in BYTES bytes of shared memory (a multiple of 16) at an
-/// address that is a multiple of 16. Rows are D2 + PAD apart. SLOTS = 0: no memory, and load does nothing.
+/// SLOTS copies of a window D0 x D1 x D2 of a row-major array, in BYTES bytes of shared memory (a multiple of
+/// 16) at an address that is a multiple of 16. Rows are D2 + PAD apart. SLOTS = 0: no memory, and load does
+/// nothing.
 template <class T, int SLOTS, int D0, int D1, int D2, int PAD = 0>
 struct Tile : detail::WindowTile<T, SLOTS, D0, D1, D2, detail::RowMajor<T, D0, D1, D2, PAD>> {
   using detail::WindowTile<T, SLOTS, D0, D1, D2, detail::RowMajor<T, D0, D1, D2, PAD>>::WindowTile;
 };
 
-/// The same window stored with its last two dimensions exchanged, D0 x D2 x (D1 + PAD), and addressed like Tile:
-/// consecutive b are adjacent, so that loadVector(.., &tile(slot, a, b, c)) reads a column. PAD = 4 with 4-byte elements and D1 a
-/// multiple of 32 stores without bank conflicts and keeps columns aligned to 16 bytes. Asynchronous copies move
-/// elements of 4 and 8 bytes one by one.
+/// The same window stored with its last two dimensions exchanged, D0 x D2 x (D1 + PAD), and addressed like
+/// Tile: consecutive b are adjacent, so that loadVector(.., &tile(slot, a, b, c)) reads a column. PAD = 4
+/// with 4-byte elements and D1 a multiple of 32 stores without bank conflicts and keeps columns aligned to 16
+/// bytes. Asynchronous copies move elements of 4 and 8 bytes one by one.
 template <class T, int SLOTS, int D0, int D1, int D2, int PAD = 0>
 struct TileT : detail::WindowTile<T, SLOTS, D0, D1, D2, detail::Transposed<T, D0, D1, D2, PAD>> {
   using detail::WindowTile<T, SLOTS, D0, D1, D2, detail::Transposed<T, D0, D1, D2, PAD>>::WindowTile;
@@ -370,7 +391,8 @@ __device__ __forceinline__ void asyncCommit() {
 #endif
 }
 
-/// Waits until at most N of this thread's latest groups are unfinished. Other threads see the copies after a barrier.
+/// Waits until at most N of this thread's latest groups are unfinished. Other threads see the copies after a
+/// barrier.
 template <int N> __device__ __forceinline__ void asyncWait() {
 #if defined(RETILE_CPU)
   ::retile::simt::asyncWait(N);

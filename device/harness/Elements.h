@@ -1,5 +1,5 @@
-// Element types, and seeded test data as a function of (seed, tensor, index): the host and the device compute the same
-// bits, so that no buffer has to travel. Compiles as host C++ and under NVRTC.
+// Element types, and seeded test data as a function of (seed, tensor, index): the host and the device compute
+// the same bits, so that no buffer has to travel. Compiles as host C++ and under NVRTC.
 #pragma once
 
 #if defined(__CUDACC__)
@@ -49,7 +49,8 @@ RETILE_BOTH unsigned long long draw(unsigned long long seed, unsigned long long 
   return mix(mix(seed * 0x9e3779b97f4a7c15ull + stream) + index * 0x9e3779b97f4a7c15ull);
 }
 
-/// Bits of numerator / 2^scale, which the format represents exactly (|numerator| has at most mantissa + 1 bits).
+/// Bits of numerator / 2^scale, which the format represents exactly (|numerator| has at most mantissa + 1
+/// bits).
 RETILE_BOTH unsigned long long packFraction(Element e, long long numerator, int scale) {
   const Format f = formatOf(e);
   if (numerator == 0) return 0;
@@ -62,8 +63,8 @@ RETILE_BOTH unsigned long long packFraction(Element e, long long numerator, int 
   return sign << (f.mantissa + f.exponent) | exponent << f.mantissa | fraction;
 }
 
-/// Bits of a test value from 64 random ones. Floats: uniform over the multiples of the format's precision in [-1, 1).
-/// Integers: at most +-100 and in the type's range. `limit` > 0: an integer in [0, limit).
+/// Bits of a test value from 64 random ones. Floats: uniform over the multiples of the format's precision in
+/// [-1, 1). Integers: at most +-100 and in the type's range. `limit` > 0: an integer in [0, limit).
 RETILE_BOTH unsigned long long testBits(Element e, unsigned long long random, long long limit) {
   if (isFloat(e)) {
     const int bits = formatOf(e).mantissa;
@@ -156,7 +157,23 @@ RETILE_BOTH void storeBits(Element e, void* memory, unsigned long long index, un
   }
 }
 
-/// What outputs and shared memory hold before a run: 16-bit units that are NaN as half, bfloat16, float and double.
-RETILE_BOTH unsigned short poison(int run) { return run % 2 == 0 ? 0x7ffd : 0xfff9; }
+/// What outputs hold before a run, in 16-bit units. Run 0: NaN as half, bfloat16, float and double, which
+/// survives arithmetic. Run 1: tiny in all of them, which no sum and no product leaves as it is (a NaN would
+/// hide `out[i] += x`).
+RETILE_BOTH unsigned short poison(int run) { return run % 2 == 0 ? 0x7ffd : 0x0d0d; }
+
+/// The same for shared memory: NaN in both runs, of other bits than an output's.
+RETILE_BOTH unsigned short sharedPoison(int run) { return run % 2 == 0 ? 0x7ffb : 0xfff5; }
+
+/// The bits of a poisoned element; two bytes make a unit.
+RETILE_BOTH unsigned long long poisonBits(Element e, unsigned long long index, int run) {
+  const unsigned long long unit = poison(run);
+  switch (bytesOf(e)) {
+  case 8: return unit * 0x0001000100010001ull;
+  case 4: return unit * 0x10001ull;
+  case 2: return unit;
+  default: return index % 2 == 0 ? unit & 0xff : unit >> 8;
+  }
+}
 
 } // namespace retile::harness

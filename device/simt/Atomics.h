@@ -1,4 +1,5 @@
-// CUDA's atomics over the OS threads that run the blocks; sequentially consistent, which is at least as strong.
+// CUDA's atomics over the OS threads that run the blocks; sequentially consistent, which is at least as
+// strong.
 #pragma once
 
 namespace retile::simt {

@@ -1,4 +1,5 @@
-// The toolkit's half, bfloat16 and fp8 headers, by the absolute paths that the backend found, as a host compiler sees them.
+// The toolkit's half, bfloat16 and fp8 headers, by the absolute paths that the backend found, as a host
+// compiler sees them.
 #pragma once
 
 #if defined(RETILE_SIMT_FP16)

@@ -1,5 +1,6 @@
-// What the toolkit's half and bfloat16 headers offer to device code only. Fused products round once (a product of two
-// such numbers and its sum with a third fit a double); elementary functions round the float result.
+// What the toolkit's half and bfloat16 headers offer to device code only. Fused products round once (a
+// product of two such numbers and its sum with a third fit a double); elementary functions round the float
+// result.
 #pragma once
 
 #define RETILE_SIMT_HALF_UNARY(T, T2, toFloat, fromFloat, name, expression)                                            \

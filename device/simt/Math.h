@@ -1,5 +1,6 @@
-// CUDA's arithmetic functions on a CPU. Correctly rounded where CUDA's are (the _rn family, fma, sqrt, division);
-// elementary functions are the C library's, the fast ones (__expf ..) included, so their bits differ from a GPU's.
+// CUDA's arithmetic functions on a CPU. Correctly rounded where CUDA's are (the _rn family, fma, sqrt,
+// division); elementary functions are the C library's, the fast ones (__expf ..) included, so their bits
+// differ from a GPU's.
 #pragma once
 
 template <class To, class From> inline To retileBits(From from) {

@@ -1,5 +1,6 @@
-// What a kernel compiled for the CPU device and the runner that executes it share: plain data and a table of services.
-// The runner (lib/Tuner/Backend/Fibers.cpp) runs every CUDA thread as a fiber; fibers never change their OS thread.
+// What a kernel compiled for the CPU device and the runner that executes it share: plain data and a table of
+// services. The runner (lib/Tuner/Backend/Fibers.cpp) runs every CUDA thread as a fiber; fibers never change
+// their OS thread.
 #pragma once
 
 namespace retile::simt {
@@ -19,12 +20,13 @@ struct Thread {
 
 enum class Combine { None, Count, And, Or };
 
-/// `what` and `line` name the call in the source; threads that meet at different lines are reported as divergent.
+/// `what` and `line` name the call in the source; threads that meet at different lines are reported as
+/// divergent.
 struct Services {
   /// Block barrier; returns the combination of the predicates.
   int (*barrier)(Thread*, Combine, int predicate, const char* what, int line);
-  /// Meets the lanes of `mask`. Returns the value of lane `source`; with source -1 the lanes whose value is not zero.
-  /// `all`, when given, receives the values of all lanes of the mask.
+  /// Meets the lanes of `mask`. Returns the value of lane `source`; with source -1 the lanes whose value is
+  /// not zero. `all`, when given, receives the values of all lanes of the mask.
   unsigned long long (*exchange)(Thread*, unsigned mask, unsigned long long value, int source, unsigned long long* all,
                                  const char* what, int line);
   /// Asynchronous copies land as late as the program allows: in asyncWait.

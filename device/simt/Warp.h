@@ -1,4 +1,5 @@
-// Barriers, shuffles, votes and warp reductions. Each passes the line of its call, by which divergence is reported.
+// Barriers, shuffles, votes and warp reductions. Each passes the line of its call, by which divergence is
+// reported.
 #pragma once
 
 #define RETILE_SIMT_LINE int line = __builtin_LINE()

@@ -1,6 +1,6 @@
-// CUDA C++ for a host compiler: included before everything else when a template or an original is compiled for the CPU
-// device. Light on purpose: the compiler reads it for every candidate. RETILE_SIMT_FP16, _BF16 and _FP8 name the
-// toolkit's headers when the source needs them; they bring the vector types with them.
+// CUDA C++ for a host compiler: included before everything else when a template or an original is compiled
+// for the CPU device. Light on purpose: the compiler reads it for every candidate. RETILE_SIMT_FP16, _BF16
+// and _FP8 name the toolkit's headers when the source needs them; they bring the vector types with them.
 #pragma once
 
 #define RETILE_CPU 1
@@ -70,8 +70,9 @@ template <int N, class... P> inline void invoke(void (*kernel)(P...), void* cons
 
 } // namespace retile::simt
 
-extern "C" ::retile::simt::Thread** retile_simt_self() { return &::retile::simt::self; }
-extern "C" void retile_simt_attach(const ::retile::simt::Services* table) { ::retile::simt::services = table; }
+#define RETILE_SIMT_EXPORT extern "C" __attribute__((visibility("default")))
+RETILE_SIMT_EXPORT ::retile::simt::Thread** retile_simt_self() { return &::retile::simt::self; }
+RETILE_SIMT_EXPORT void retile_simt_attach(const ::retile::simt::Services* table) { ::retile::simt::services = table; }
 
 #define threadIdx (reinterpret_cast<const uint3&>(::retile::simt::self->threadIdx))
 #define blockIdx (reinterpret_cast<const uint3&>(::retile::simt::self->blockIdx))

@@ -127,8 +127,10 @@ Collected collect(clang::ASTContext& context) {
     return sources.getFileID(sources.getExpansionLoc(function->getLocation())) == sources.getMainFileID();
   };
   for (const clang::FunctionDecl* function : out.functions) {
-    if (!isKernel(function) || function->isDependentContext()) continue;
-    if (!inMainFile(function) && !launched.contains(function)) continue;
+    if (!isKernel(function)) continue;
+    if (!inMainFile(function) && !launched.contains(function) && !out.header)
+      out.header = sources.getFilename(sources.getExpansionLoc(function->getLocation())).str();
+    if (function->isDependentContext() || (!inMainFile(function) && !launched.contains(function))) continue;
     out.kernels.push_back(function);
     if (const clang::FunctionDecl* pattern = function->getTemplateInstantiationPattern())
       instantiatedFrom.insert(pattern);

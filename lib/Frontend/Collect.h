@@ -18,6 +18,7 @@ struct Collected {
   std::vector<const clang::FunctionDecl*> kernels;   ///< definitions and instantiations, in source order
   std::vector<const clang::FunctionDecl*> patterns;  ///< kernel templates of the main file that nothing instantiates
   std::vector<Launch> launches;                      ///< in the main file
+  std::optional<std::string> header;                 ///< a user's header with kernels that the main file does not launch
 };
 
 /// Whether `where` is in a file of the user: not in a system header, not in our shim.

@@ -47,6 +47,7 @@ public:
 
   void run() {
     const Collected found = collect(context);
+    header = found.header;
     const TunableMacros macros(context, log, found.functions);
     Slicer slicer(context, compiler.getPreprocessor(), log, macros);
     for (const clang::FunctionDecl* kernel : found.kernels)
@@ -60,6 +61,7 @@ public:
   }
 
   std::vector<std::string> notSelected;
+  std::optional<std::string> header;
 
 private:
   clang::CompilerInstance& compiler;
@@ -78,7 +80,7 @@ private:
       return name == options.kernelGlob;
     }
     if (glob->match(name) || glob->match(qualified) || glob->match(instanceName(kernel, true))) return true;
-    notSelected.push_back(qualified);
+    if (!llvm::is_contained(notSelected, qualified)) notSelected.push_back(qualified);
     return false;
   }
 
@@ -132,6 +134,7 @@ public:
       : options(options), diagnostics(diagnostics), result(result) {}
 
   std::vector<std::string> notSelected;
+  std::optional<std::string> header;
 
 protected:
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler, llvm::StringRef) override {
@@ -140,6 +143,7 @@ protected:
       Models models(compiler, options, diagnostics, log, result);
       models.run();
       notSelected = std::move(models.notSelected);
+      header = std::move(models.header);
     });
   }
 
@@ -176,7 +180,7 @@ struct Parsed {
   Result result;
   std::vector<ParseError> errors;
   std::vector<std::string> notSelected;
-  std::optional<std::string> missingHeader;
+  std::optional<std::string> missingHeader, header;
   bool started = false;
 };
 
@@ -202,6 +206,7 @@ void runClang(const Options& options, const std::vector<std::string>& words, Par
     ModelAction action(options, diagnostics, out.result);
     compiler.ExecuteAction(action);
     out.notSelected = std::move(action.notSelected);
+    out.header = std::move(action.header);
     out.started = true;
   }
   out.errors = std::move(diagnostics.errors);
@@ -223,12 +228,17 @@ std::string place(const model::Location& where) {
 /// Why there is nothing to work on; only called when that is so.
 Error nothingUsable(const Options& options, const Parsed& parsed) {
   const std::string missing =
-      parsed.missingHeader ? *parsed.missingHeader + "; give its folder behind --, as in: -- -Iinclude" : "";
+      parsed.missingHeader ? *parsed.missingHeader + "; give its folder behind --, as in: -- -Iinclude"
+                           : "flags that the file needs go behind --, as in: -- -Iinclude -DNAME=1";
   if (parsed.result.kernels.empty() && !parsed.notSelected.empty())
     return {"no kernel matches '" + options.kernelGlob + "'",
             "this file has: " + llvm::join(parsed.notSelected, ", ")};
   if (parsed.result.kernels.empty()) {
-    if (parsed.errors.empty()) return {options.file + ": no __global__ function", "only kernels of this file are lifted"};
+    if (parsed.header)
+      return {options.file + ": no __global__ function of its own",
+              "'" + *parsed.header + "' has some that this file does not launch; name that file"};
+    if (parsed.errors.empty())
+      return {options.file + ": no __global__ function", "only kernels that this file defines or launches are lifted"};
     const Message& first = parsed.errors.front().message;
     return {options.file + ": no __global__ function could be read: " + place(first.location) + first.text, missing};
   }

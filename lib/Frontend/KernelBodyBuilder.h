@@ -43,12 +43,14 @@ private:
   model::ExprRef overloaded(const clang::CXXOperatorCallExpr* expr);
   model::ExprRef assignment(const clang::Expr* target, llvm::StringRef op, const clang::Expr* source, const clang::Expr* whole);
   model::ExprRef increment(const clang::UnaryOperator* expr);
+  void advance(const clang::UnaryOperator* expr, const model::ExprRef& target);
   model::ExprRef conditional(const clang::Expr* expr, std::string op, std::vector<const clang::Expr*> operands);
   model::ExprRef opaque(const clang::Expr* expr, const std::string& why);
   std::optional<std::int64_t> constant(const clang::Expr* expr) const;
 
   // Stmts
   void convert(const clang::Stmt* stmt);
+  void discard(const clang::Expr* expr);
   Stmts nested(const clang::Stmt* stmt);
   Stmts inSink(const std::function<void()>& work);
   void declare(const clang::VarDecl* variable);

@@ -57,7 +57,9 @@ ExprRef BodyBuilder::reference(const DeclRefExpr* expr) {
 
 ExprRef BodyBuilder::property(const PseudoObjectExpr* expr) {
   const auto* access = dyn_cast<MSPropertyRefExpr>(expr->getSyntacticForm()->IgnoreParens());
-  const auto* base = access ? dyn_cast<DeclRefExpr>(access->getBaseExpr()->IgnoreParenImpCasts()) : nullptr;
+  const Expr* object = access ? access->getBaseExpr()->IgnoreParenImpCasts() : nullptr;
+  if (const auto* shared = dyn_cast_or_null<OpaqueValueExpr>(object)) object = shared->getSourceExpr();
+  const auto* base = object ? dyn_cast<DeclRefExpr>(object->IgnoreParenImpCasts()) : nullptr;
   if (!base) return opaque(expr, "a property that is not a thread or block index");
   return make(ExprKind::Builtin, expr->getType(), expr,
               base->getDecl()->getNameAsString() + "." + access->getPropertyDecl()->getNameAsString());
@@ -209,6 +211,11 @@ ExprRef BodyBuilder::increment(const UnaryOperator* expr) {
     emit(std::move(declaration), expr->getExprLoc());
     before = variableExpr(variable);
   }
+  advance(expr, target);
+  return before;
+}
+
+void BodyBuilder::advance(const UnaryOperator* expr, const ExprRef& target) {
   model::Stmt step;
   bool isMemory = target->kind != ExprKind::Variable;
   step.kind = isMemory ? model::StmtKind::Store : model::StmtKind::Assign;
@@ -217,7 +224,6 @@ ExprRef BodyBuilder::increment(const UnaryOperator* expr) {
   step.text = expr->isIncrementOp() ? "+=" : "-=";
   step.value = intLiteral(1, zeroIndex()->type, location(sources, expr->getExprLoc()));
   emit(std::move(step), expr->getExprLoc());
-  return before;
 }
 
 ExprRef BodyBuilder::assignment(const Expr* target, llvm::StringRef op, const Expr* source, const Expr* whole) {

@@ -91,7 +91,7 @@ void BodyBuilder::convertFor(const ForStmt* stmt, const std::string& pragma) {
   }
   loop.body = nested(stmt->getBody());
   loop.step = inSink([&] {
-    if (stmt->getInc()) value(stmt->getInc());
+    if (stmt->getInc()) discard(stmt->getInc());
   });
   emit(std::move(loop), stmt->getForLoc());
 }
@@ -104,6 +104,21 @@ void BodyBuilder::convertWhile(const Stmt* stmt, const Expr* condition, const St
   if (!before.empty()) return opaqueStmt(stmt, "a loop condition with a side effect");
   loop.body = nested(body);
   emit(std::move(loop), stmt->getBeginLoc());
+}
+
+/// For its effects alone: nobody needs what a postfix increment was before.
+void BodyBuilder::discard(const Expr* expr) {
+  expr = expr->IgnoreParens();
+  if (const auto* op = dyn_cast<UnaryOperator>(expr); op && op->isIncrementDecrementOp()) {
+    advance(op, place(op->getSubExpr()));
+    return;
+  }
+  if (const auto* pair = dyn_cast<BinaryOperator>(expr); pair && pair->getOpcode() == BO_Comma) {
+    discard(pair->getLHS());
+    discard(pair->getRHS());
+    return;
+  }
+  value(expr);
 }
 
 void BodyBuilder::convert(const Stmt* stmt) {
@@ -166,10 +181,7 @@ void BodyBuilder::convert(const Stmt* stmt) {
   if (isa<GCCAsmStmt>(stmt)) return opaqueStmt(stmt, "inline assembly");
   if (isa<SwitchStmt>(stmt)) return opaqueStmt(stmt, "a switch statement");
   if (isa<GotoStmt>(stmt) || isa<LabelStmt>(stmt)) return opaqueStmt(stmt, "a goto");
-  if (const auto* expr = dyn_cast<Expr>(stmt)) {
-    value(expr);
-    return;
-  }
+  if (const auto* expr = dyn_cast<Expr>(stmt)) return discard(expr);
   opaqueStmt(stmt, std::string("a statement of kind ") + stmt->getStmtClassName());
 }
 

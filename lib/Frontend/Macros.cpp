@@ -58,7 +58,9 @@ public:
   void InclusionDirective(clang::SourceLocation hash, const clang::Token&, llvm::StringRef name, bool angled,
                           clang::CharSourceRange, clang::OptionalFileEntryRef file, llvm::StringRef, llvm::StringRef,
                           const clang::Module*, bool, clang::SrcMgr::CharacteristicKind kind) override {
-    if (file && isUserCode(sources, hash))
+    if (!file) return;
+    if (!isUserCode(sources, hash)) log.systemIncludes.insert(name.str());
+    else
       log.includes.push_back({name.str(), angled, clang::SrcMgr::isSystem(kind)});
   }
 

@@ -4,6 +4,7 @@
 #include "ClangHeaders.h"
 
 #include <cstdint>
+#include <set>
 
 namespace retile::frontend {
 
@@ -28,6 +29,7 @@ struct IncludeRecord {
 /// What the preprocessor saw, in order.
 struct MacroLog {
   std::vector<IncludeRecord> includes;
+  std::set<std::string> systemIncludes; ///< names that other headers include
   std::vector<MacroRecord> records;
   /// Where the name of a macro with a value was expanded: its place, and the index of the record.
   std::vector<std::pair<clang::SourceLocation, size_t>> expansions;

@@ -1,5 +1,7 @@
 #include "RtcPrelude.h"
 
+#include <sstream>
+
 namespace retile::frontend {
 namespace {
 
@@ -12,6 +14,8 @@ constexpr Entry integerTypes[] = {
     {"int8_t", "signed char"},     {"int16_t", "short"},           {"int32_t", "int"},
     {"int64_t", "long long"},      {"uint8_t", "unsigned char"},   {"uint16_t", "unsigned short"},
     {"uint32_t", "unsigned int"},  {"uint64_t", "unsigned long long"},
+    {"uint", "unsigned int"},      {"ushort", "unsigned short"},   {"ulong", "unsigned long"},
+    {"ssize_t", "long"},
     {"intptr_t", "long long"},     {"uintptr_t", "unsigned long long"},
 };
 
@@ -58,29 +62,57 @@ constexpr Entry constants[] = {
     {"UINT16_MAX", "65535"},
     {"UINT32_MAX", "4294967295u"},
     {"UINT64_MAX", "18446744073709551615uLL"},
-    {"assert", ""},
 };
+
+/// Function-like macros of <cstdint> and <cassert>.
+constexpr Entry functions[] = {
+    {"assert", "assert(condition) ((void)0)"},
+    {"INT32_C", "INT32_C(c) c"},
+    {"UINT32_C", "UINT32_C(c) c##U"},
+    {"INT64_C", "INT64_C(c) c##LL"},
+    {"UINT64_C", "UINT64_C(c) c##ULL"},
+};
+
+/// Headers of libcu++, each with a few names of the standard library that call for it.
+constexpr Entry standardHeaders[] = {
+    {"cuda/std/cmath", "abs isinf isnan isfinite sqrt pow exp log floor ceil round fabs fmin fmax sin cos tanh"},
+    {"cuda/std/algorithm", "min max"},
+    {"cuda/std/complex", "complex"},
+    {"cuda/std/array", "array"},
+    {"cuda/std/tuple", "tuple"},
+};
+
+bool mentions(const char* list, const std::set<std::string, std::less<>>& names) {
+  std::istringstream words(list);
+  for (std::string word; words >> word;)
+    if (names.contains(word)) return true;
+  return false;
+}
 
 std::string macro(const Entry& entry) {
   const std::string name = entry.name;
-  if (name == "assert") return "#ifndef assert\n#define assert(condition) ((void)0)\n#endif\n";
   return "#ifndef " + name + "\n#define " + name + " " + entry.text + "\n#endif\n";
 }
 
 } // namespace
 
 // The 64-bit types are `long long`, as libcu++ has them under a run-time compiler: a second definition is then the same.
-std::string rtcPrelude(const std::set<std::string, std::less<>>& names) {
+std::string rtcPrelude(const std::set<std::string, std::less<>>& names, bool usesStd) {
   std::string out;
-  const bool standard = names.contains("numeric_limits") || names.contains("is_same") || names.contains("is_same_v") ||
-                        names.contains("conditional_t") || names.contains("enable_if_t") || names.contains("enable_if");
-  if (standard && names.contains("std"))
-    out += "#include <cuda/std/limits>\n#include <cuda/std/type_traits>\nnamespace std {\nusing namespace cuda::std;\n}\n";
+  if (usesStd) {
+    out += "#include <cuda/std/limits>\n#include <cuda/std/type_traits>\n#include <cuda/std/utility>\n";
+    for (const Entry& entry : standardHeaders)
+      if (mentions(entry.text, names)) out += std::string("#include <") + entry.name + ">\n";
+    out += "namespace std {\nusing namespace cuda::std;\n}\n";
+  }
   for (const Entry& entry : integerTypes)
     if (names.contains(entry.name)) out += std::string("typedef ") + entry.text + " " + entry.name + ";\n";
   if (names.contains("INT_MIN")) out += macro({"INT_MAX", "2147483647"});
   for (const Entry& entry : constants)
     if (names.contains(entry.name)) out += macro(entry);
+  for (const Entry& entry : functions)
+    if (names.contains(entry.name))
+      out += std::string("#ifndef ") + entry.name + "\n#define " + entry.text + "\n#endif\n";
   return out.empty() ? out : "#ifdef __CUDACC_RTC__\n" + out + "#endif\n";
 }
 

@@ -20,10 +20,19 @@ bool isDeviceHeader(llvm::StringRef name) {
                                           "vector_types.h", "vector_functions.h", "device_launch_parameters.h",
                                           "device_functions.h", "sm_20_atomic_functions.h", "stdio.h", "cstdio"};
   if (llvm::is_contained(exact, name)) return true;
-  for (const char* beginning : {"cuda", "cooperative_groups", "cub/", "thrust/", "nvtx", "curand_kernel", "cute/",
-                                "cutlass/", "crt/", "cccl/", "math_", "fp"})
-    if (name.starts_with(beginning)) return !name.starts_with("cuda_profiler") && !name.starts_with("nvtx");
+  for (const char* beginning : {"cuda", "cooperative_groups", "cub/", "thrust/", "curand_kernel", "cute/",
+                                "cutlass/", "crt/", "cuComplex.h", "math_"})
+    if (name.starts_with(beginning)) return !name.starts_with("cuda_profiler");
   return false;
+}
+
+/// Whether a header of a library is of use: the slice names the library.
+bool isUsed(llvm::StringRef header, const std::set<std::string, std::less<>>& names) {
+  for (const auto& [beginning, name] : {std::pair("thrust/", "thrust"), {"cub/", "cub"}, {"cute/", "cute"},
+                                        {"cutlass/", "cutlass"}, {"cooperative_groups", "cooperative_groups"},
+                                        {"mma.h", "wmma"}, {"cuda/std/", "std"}})
+    if (header.starts_with(beginning)) return names.contains(name);
+  return true;
 }
 
 /// Headers of the C and C++ library that a run-time compiler has no copy of.
@@ -34,6 +43,15 @@ bool isHostedHeader(llvm::StringRef name) {
                                           "cuda_runtime.h", "cuda_runtime_api.h", "cuda.h", "device_functions.h"};
   return llvm::is_contained(names, name);
 }
+
+/// A name, and the header that gives it when no header of the user's choice does.
+constexpr std::pair<const char*, const char*> indirectHeaders[] = {
+    {"__half", "cuda_fp16.h"},         {"half", "cuda_fp16.h"},          {"half2", "cuda_fp16.h"},
+    {"__half2", "cuda_fp16.h"},        {"__nv_bfloat16", "cuda_bf16.h"}, {"nv_bfloat16", "cuda_bf16.h"},
+    {"__nv_bfloat162", "cuda_bf16.h"}, {"nv_bfloat162", "cuda_bf16.h"},  {"__nv_fp8_e4m3", "cuda_fp8.h"},
+    {"__nv_fp8_e5m2", "cuda_fp8.h"},   {"__nv_fp8_storage_t", "cuda_fp8.h"},
+    {"cuComplex", "cuComplex.h"},      {"cuFloatComplex", "cuComplex.h"},      {"cuDoubleComplex", "cuComplex.h"},
+};
 
 const clang::FunctionDecl* functionOf(const clang::Decl* decl) {
   if (const auto* pattern = llvm::dyn_cast<clang::FunctionTemplateDecl>(decl)) return pattern->getTemplatedDecl();
@@ -49,12 +67,28 @@ bool isHostOnly(const clang::Decl* decl) {
          !function->hasAttr<clang::CUDAGlobalAttr>() && !function->isConstexpr();
 }
 
+/// Whether the user wrote the attribute; constexpr functions have execution spaces without.
+template <class Attribute> bool isWritten(const clang::Decl* decl) {
+  const Attribute* attribute = decl->getAttr<Attribute>();
+  return attribute && !attribute->isImplicit();
+}
+
 /// A variable of the host: neither in device memory nor a constant.
 bool isHostVariable(const clang::Decl* decl) {
   if (const auto* pattern = llvm::dyn_cast<clang::VarTemplateDecl>(decl)) decl = pattern->getTemplatedDecl();
   const auto* variable = llvm::dyn_cast<clang::VarDecl>(decl);
   return variable && !variable->hasAttr<clang::CUDADeviceAttr>() && !variable->hasAttr<clang::CUDAConstantAttr>() &&
          !variable->hasAttr<clang::HIPManagedAttr>() && !variable->isConstexpr() && !variable->getType().isConstQualified();
+}
+
+/// "namespace a {namespace b {}}" on a line of its own; nothing for the user's own namespaces.
+std::string emptyNamespace(const clang::NamespaceDecl* space) {
+  if (isUserCode(space->getASTContext().getSourceManager(), space->getLocation())) return "";
+  std::string text;
+  for (const clang::DeclContext* at = space; at && !at->isTranslationUnit(); at = at->getParent())
+    if (const auto* around = llvm::dyn_cast<clang::NamespaceDecl>(at); around && !around->isInline())
+      text = "namespace " + around->getNameAsString() + " {" + text + "}";
+  return text + "\n";
 }
 
 void replaceAll(std::string& text, llvm::StringRef from, llvm::StringRef to) {
@@ -184,6 +218,8 @@ private:
   std::vector<const clang::Decl*> wanted(const SourceUnit& unit) const;
   std::string unitText(const SourceUnit& unit) const;
   std::string annotated(const SourceUnit& unit) const;
+  void annotateFunction(const clang::Decl* decl, std::map<unsigned, std::string>& insertions) const;
+  void hideHostMembers(const clang::CXXRecordDecl* record, std::map<unsigned, std::string>& insertions) const;
   void unitPieces(std::vector<Piece>& out) const;
   void macroPieces(std::vector<Piece>& out) const;
   std::string includes(llvm::StringRef body) const;
@@ -247,19 +283,43 @@ std::string SliceBuilder::unitText(const SourceUnit& unit) const {
   return text;
 }
 
-/// The unit's text, with the execution spaces added that constexpr functions of the host have for nvcc anyway: a run-time
-/// compiler refuses functions without one.
+/// The unit's text, made fit for a run-time compiler, which refuses host functions: constexpr functions get the execution
+/// spaces that nvcc gives them anyway, and it does not see the member functions that only the host has.
 std::string SliceBuilder::annotated(const SourceUnit& unit) const {
+  std::map<unsigned, std::string> insertions;
+  for (const clang::Decl* decl : unit.decls) {
+    annotateFunction(decl, insertions);
+    if (const auto* pattern = llvm::dyn_cast<clang::ClassTemplateDecl>(decl)) decl = pattern->getTemplatedDecl();
+    if (const auto* record = llvm::dyn_cast<clang::CXXRecordDecl>(decl)) hideHostMembers(record, insertions);
+  }
   std::string text = index.units.text(unit).str();
-  if (unit.decls.size() != 1) return text;
-  const clang::FunctionDecl* function = functionOf(unit.decls.front());
-  if (!function || !function->isConstexpr() || function->hasAttr<clang::CUDADeviceAttr>() ||
-      function->hasAttr<clang::CUDAHostAttr>() || isKernel(function))
-    return text;
-  const auto [file, offset] = index.sources.getDecomposedLoc(index.sources.getExpansionLoc(function->getInnerLocStart()));
-  if (file == unit.file && offset >= unit.begin && offset < unit.end)
-    text.insert(offset - unit.begin, "__host__ __device__ ");
+  for (auto at = insertions.rbegin(); at != insertions.rend(); ++at)
+    if (at->first >= unit.begin && at->first <= unit.end) text.insert(at->first - unit.begin, at->second);
   return text;
+}
+
+void SliceBuilder::annotateFunction(const clang::Decl* decl, std::map<unsigned, std::string>& insertions) const {
+  const clang::FunctionDecl* function = functionOf(decl);
+  if (!function || !function->isConstexpr() || isWritten<clang::CUDADeviceAttr>(function) ||
+      isWritten<clang::CUDAHostAttr>(function) || isKernel(function) || function->getInnerLocStart().isMacroID())
+    return;
+  insertions[index.sources.getFileOffset(function->getInnerLocStart())] = "__host__ __device__ ";
+}
+
+void SliceBuilder::hideHostMembers(const clang::CXXRecordDecl* record, std::map<unsigned, std::string>& insertions) const {
+  for (const clang::Decl* member : record->decls()) {
+    if (const auto* nested = llvm::dyn_cast<clang::CXXRecordDecl>(member); nested && nested->isThisDeclarationADefinition())
+      hideHostMembers(nested, insertions);
+    const clang::FunctionDecl* function = functionOf(member);
+    const auto* method = llvm::dyn_cast_or_null<clang::CXXMethodDecl>(function);
+    if (!method || member->isImplicit() || !isHostOnly(member) || method->isDefaulted() || method->isDeleted() ||
+        method->isVirtual())
+      continue;
+    const auto extent = index.units.extentOf(member);
+    if (!extent) continue;
+    insertions[extent->first] += "\n#ifndef __CUDACC_RTC__\n";
+    insertions[extent->second] = "\n#endif\n" + insertions[extent->second];
+  }
 }
 
 void SliceBuilder::follow(int number) {
@@ -296,6 +356,8 @@ void SliceBuilder::needDirectives() {
       const auto* directive = llvm::dyn_cast<clang::UsingDirectiveDecl>(decl);
       if (!directive || directive->getNominatedNamespace()->isAnonymousNamespace()) continue;
       const clang::NamespaceDecl* space = directive->getNominatedNamespace();
+      // std::chrono, std::literals and the like serve the host.
+      if (space->isInStdNamespace() && !space->isStdNamespace()) continue;
       const bool used = !isUserCode(index.sources, space->getLocation()) || llvm::any_of(units, [&](int other) {
         return llvm::any_of(index.units.all()[other].contexts, [&](const clang::DeclContext* context) {
           const auto* around = llvm::dyn_cast<clang::NamespaceDecl>(context);
@@ -319,7 +381,7 @@ void SliceBuilder::unitPieces(std::vector<Piece>& out) const {
     // A namespace that no header of the slice declares must exist before it is used.
     for (const clang::Decl* decl : unit.decls)
       if (const auto* directive = llvm::dyn_cast<clang::UsingDirectiveDecl>(decl))
-        if (directive->getNominatedNamespace()->isStdNamespace()) piece.text = "namespace std {}\n" + piece.text;
+        piece.text = emptyNamespace(directive->getNominatedNamespace()) + piece.text;
     out.push_back(std::move(piece));
   }
 }
@@ -337,9 +399,11 @@ void SliceBuilder::macroPieces(std::vector<Piece>& out) const {
 
 /// The file's system headers that device code can need. A run-time compiler has its own copies of some.
 std::string SliceBuilder::includes(llvm::StringRef body) const {
+  std::set<std::string, std::less<>> names;
+  for (const Identifier& identifier : identifiers(body, index.context.getLangOpts())) names.insert(identifier.name.str());
   std::vector<std::string> plain, hosted;
   for (const IncludeRecord& record : index.log.includes) {
-    if (!record.system || !isDeviceHeader(record.name)) continue;
+    if (!record.system || !isDeviceHeader(record.name) || !isUsed(record.name, names)) continue;
     const std::string line = "#include <" + record.name + ">\n";
     std::vector<std::string>& into = isHostedHeader(record.name) ? hosted : plain;
     if (!llvm::is_contained(into, line)) into.push_back(line);
@@ -348,11 +412,15 @@ std::string SliceBuilder::includes(llvm::StringRef body) const {
   if (!llvm::is_contained(hosted, "#include <cuda_runtime.h>\n")) out += "#include <cuda_runtime.h>\n";
   for (const std::string& line : hosted) out += line;
   out += "#endif\n";
+  // Headers that came with a host-only one, such as cublas_v2.h.
+  for (const auto& [name, header] : indirectHeaders) {
+    const std::string line = std::string("#include <") + header + ">\n";
+    if (names.contains(name) && index.log.systemIncludes.contains(header) && !llvm::is_contained(plain, line))
+      plain.push_back(line);
+  }
   for (const std::string& line : plain) out += line;
-  std::set<std::string, std::less<>> names;
-  for (const Identifier& identifier : identifiers(body, index.context.getLangOpts())) names.insert(identifier.name.str());
   for (size_t own : macros) names.erase(index.log.records[own].name);
-  return out + rtcPrelude(names) + "\n";
+  return out + rtcPrelude(names, body.contains("std::")) + "\n";
 }
 
 std::string opening(const clang::DeclContext* context) {

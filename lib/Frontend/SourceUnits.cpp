@@ -59,21 +59,33 @@ void SourceUnits::gather(const clang::DeclContext* within, std::vector<const cla
   }
 }
 
-void SourceUnits::add(const clang::Decl* decl, const std::vector<const clang::DeclContext*>& contexts) {
+std::optional<SourceUnit> SourceUnits::made(const clang::Decl* decl) const {
   SourceUnit unit;
   unit.start = sources.getExpansionLoc(decl->getBeginLoc());
   const clang::SourceLocation last = sources.getExpansionRange(decl->getEndLoc()).getEnd();
-  if (unit.start.isInvalid() || last.isInvalid()) return;
+  if (unit.start.isInvalid() || last.isInvalid()) return std::nullopt;
   unit.file = sources.getFileID(unit.start);
-  if (sources.getFileID(last) != unit.file) return;
+  if (sources.getFileID(last) != unit.file) return std::nullopt;
   unit.begin = sources.getFileOffset(unit.start);
   unit.end = sources.getFileOffset(last) + clang::Lexer::MeasureTokenLength(last, sources, language);
   unit.isExpansion = decl->getLocation().isMacroID() && sources.getExpansionLoc(decl->getLocation()) == unit.start &&
                      sources.getExpansionLoc(decl->getEndLoc()) == unit.start;
   unit.decls = {decl};
-  unit.contexts = contexts;
   if (!hasBody(decl)) closeWithSemicolon(unit);
-  units.push_back(std::move(unit));
+  return unit;
+}
+
+void SourceUnits::add(const clang::Decl* decl, const std::vector<const clang::DeclContext*>& contexts) {
+  auto unit = made(decl);
+  if (!unit) return;
+  unit->contexts = contexts;
+  units.push_back(std::move(*unit));
+}
+
+std::optional<std::pair<unsigned, unsigned>> SourceUnits::extentOf(const clang::Decl* decl) const {
+  const auto unit = made(decl);
+  if (!unit || unit->isExpansion) return std::nullopt;
+  return std::pair(unit->begin, unit->end);
 }
 
 /// Moves the end behind the next semicolon at this nesting; a macro use may go without one.

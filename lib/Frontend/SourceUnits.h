@@ -28,6 +28,9 @@ public:
 
   llvm::StringRef text(const SourceUnit& unit) const;
 
+  /// The characters of the file that a declaration takes, the semicolon included.
+  std::optional<std::pair<unsigned, unsigned>> extentOf(const clang::Decl* decl) const;
+
 private:
   const clang::SourceManager& sources;
   const clang::LangOptions& language;
@@ -35,6 +38,7 @@ private:
   llvm::DenseMap<const clang::Decl*, int> byDecl;
 
   void gather(const clang::DeclContext* within, std::vector<const clang::DeclContext*>& contexts);
+  std::optional<SourceUnit> made(const clang::Decl* decl) const;
   void add(const clang::Decl* decl, const std::vector<const clang::DeclContext*>& contexts);
   void closeWithSemicolon(SourceUnit& unit) const;
   void merge();

@@ -1,5 +1,5 @@
-// Precedence climbing into a shared immutable tree. Depth and length are bounded, so that hostile text can neither
-// exhaust the stack nor memory.
+// Precedence climbing into a shared immutable tree. Depth and length are bounded, so that hostile text can
+// neither exhaust the stack nor memory.
 #include "ExpressionTree.h"
 #include "retile/Support/Text.h"
 
@@ -27,7 +27,8 @@ public:
 
   Expected<Tree> run() {
     if (text.size() > maxLength)
-      return Error{fmt::format("an expression of {} characters; at most {} are allowed", text.size(), maxLength), ""};
+      return Error{
+          fmt::format("an expression of {} characters; at most {} are allowed", text.size(), maxLength), ""};
     Tree tree = conditional(0);
     skipBlanks();
     if (message.empty() && at < text.size())
@@ -148,7 +149,8 @@ private:
   }
 
   Tree call(std::string_view word, int nesting) {
-    auto found = std::find_if(std::begin(functions), std::end(functions), [&](auto& f) { return f.name == word; });
+    auto found =
+        std::find_if(std::begin(functions), std::end(functions), [&](auto& f) { return f.name == word; });
     if (found == std::end(functions))
       return fail(fmt::format("unknown function '{}'", oneLine(word, 40)));
     std::vector<Tree> arguments;

@@ -8,7 +8,30 @@
 
 namespace retile::manifest {
 
-enum class Op { Literal, Name, Negate, Not, Mul, Div, Mod, Add, Sub, Lt, Le, Gt, Ge, Eq, Ne, And, Or, If, Min, Max, CeilDiv, Abs };
+enum class Op {
+  Literal,
+  Name,
+  Negate,
+  Not,
+  Mul,
+  Div,
+  Mod,
+  Add,
+  Sub,
+  Lt,
+  Le,
+  Gt,
+  Ge,
+  Eq,
+  Ne,
+  And,
+  Or,
+  If,
+  Min,
+  Max,
+  CeilDiv,
+  Abs
+};
 
 struct Expression::Node {
   Op op = Op::Literal;

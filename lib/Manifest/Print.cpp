@@ -7,7 +7,9 @@ namespace retile::manifest {
 
 using Json = nlohmann::ordered_json;
 
-template <class T> static Json orNull(const std::optional<T>& value) { return value ? Json(*value) : Json(nullptr); }
+template <class T> static Json orNull(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
 
 template <class T> static Json printAll(const std::vector<T>& list, Json (*print)(const T&)) {
   Json array = Json::array();
@@ -60,7 +62,9 @@ static Json printParameter(const Parameter& parameter) {
           {"original", parameter.original}};
 }
 
-static Json printConstraint(const Constraint& constraint) { return {{"expr", constraint.expr}, {"why", constraint.why}}; }
+static Json printConstraint(const Constraint& constraint) {
+  return {{"expr", constraint.expr}, {"why", constraint.why}};
+}
 
 static Json printAssumption(const Assumption& assumption) {
   Json json{{"kind", assumption.kind}};
@@ -93,7 +97,9 @@ static Json printKernel(const Kernel& kernel) {
           {"line", kernel.line},
           {"lift", kernel.lift},
           {"template",
-           {{"file", kernel.templateFile}, {"entry", kernel.templateEntry}, {"parameters", kernel.templateParameters}}},
+           {{"file", kernel.templateFile},
+            {"entry", kernel.templateEntry},
+            {"parameters", kernel.templateParameters}}},
           {"reference", {{"file", kernel.referenceFile}, {"entry", kernel.referenceEntry}}},
           {"sizes", printAll(kernel.sizes, printSize)},
           {"arguments", printAll(kernel.arguments, printArgument)},

@@ -1,5 +1,5 @@
-// JSON to Manifest. A cursor walks the document and remembers its JSON pointer; the first failure sticks in the shared
-// state, and later reads return defaults, so that the readers below are as flat as the format.
+// JSON to Manifest. A cursor walks the document and remembers its JSON pointer; the first failure sticks in
+// the shared state, and later reads return defaults, so that the readers below are as flat as the format.
 #include "retile/Manifest/Manifest.h"
 
 #include "Validate.h"
@@ -15,6 +15,7 @@ namespace retile::manifest {
 using nlohmann::json;
 
 static constexpr int maxNesting = 64;
+static constexpr std::size_t maxBytes = 16 << 20;
 static constexpr std::size_t maxElements = 1 << 20;
 
 namespace {
@@ -51,7 +52,9 @@ public:
   bool boolean() const { return is(value && value->is_boolean(), "true or false") && value->get<bool>(); }
 
   /// An expression may also be written as an integer.
-  ExprText expression() const { return value && value->is_number_integer() ? std::to_string(integer()) : text(); }
+  ExprText expression() const {
+    return value && value->is_number_integer() ? std::to_string(integer()) : text();
+  }
 
   std::vector<Cursor> elements() const {
     std::vector<Cursor> list;
@@ -210,7 +213,9 @@ static Parameter readParameter(const Cursor& at) {
   return parameter;
 }
 
-static Constraint readConstraint(const Cursor& at) { return {at["expr"].expression(), textOr(at, "why", "")}; }
+static Constraint readConstraint(const Cursor& at) {
+  return {at["expr"].expression(), textOr(at, "why", "")};
+}
 
 static Assumption readAssumption(const Cursor& at) {
   Assumption assumption;
@@ -283,7 +288,8 @@ static Manifest readManifest(const Cursor& at) {
   return manifest;
 }
 
-/// The version is checked before anything else is read: another major version may mean anything by its fields.
+/// The version is checked before anything else is read: another major version may mean anything by its
+/// fields.
 static std::string readVersion(const Cursor& at) {
   if (at["schema"].text() != "retile-manifest")
     at["schema"].fail("must be \"retile-manifest\"");
@@ -292,7 +298,8 @@ static std::string readVersion(const Cursor& at) {
   if (parts.size() != 2 || !parseInteger(parts[0]) || !parseInteger(parts[1]))
     at["version"].fail("must be \"major.minor\"");
   else if (parts[0] != "1")
-    at["version"].fail(fmt::format("version {} is not supported; this program reads 1.x", oneLine(version, 20)));
+    at["version"].fail(
+        fmt::format("version {} is not supported; this program reads 1.x", oneLine(version, 20)));
   return version;
 }
 
@@ -351,7 +358,7 @@ Expected<Manifest> parse(const std::string& text, const std::string& where) {
 
 Expected<Manifest> load(const std::string& directory) {
   std::string path = directory + "/manifest.json";
-  Expected<std::string> text = readFile(path);
+  Expected<std::string> text = readFile(path, maxBytes);
   if (!text)
     return Error{text.error().message, "a .retile directory that kernel-templatize wrote is expected"};
   Expected<Manifest> manifest = parse(*text, path);
@@ -359,11 +366,13 @@ Expected<Manifest> load(const std::string& directory) {
     return manifest;
   for (std::size_t i = 0; i < manifest->kernels.size(); ++i) {
     const Kernel& kernel = manifest->kernels[i];
-    for (auto [name, field] : {std::pair(&kernel.templateFile, "template"), std::pair(&kernel.referenceFile, "reference")}) {
+    for (auto [name, field] :
+         {std::pair(&kernel.templateFile, "template"), std::pair(&kernel.referenceFile, "reference")}) {
       struct stat status;
       if (::stat((directory + "/" + *name).c_str(), &status) != 0 || !S_ISREG(status.st_mode))
-        return Error{fmt::format("{}: /kernels/{}/{}/file: '{}' is not in the directory", path, i, field, *name),
-                     "write it again with kernel-templatize"};
+        return Error{
+            fmt::format("{}: /kernels/{}/{}/file: '{}' is not in the directory", path, i, field, *name),
+            "write it again with kernel-templatize"};
     }
   }
   return manifest;

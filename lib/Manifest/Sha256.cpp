@@ -22,7 +22,8 @@ static constexpr Word K[64] = {
 static void compress(State& hash, const unsigned char* block) {
   Word w[64];
   for (int t = 0; t < 16; ++t)
-    w[t] = Word(block[4 * t]) << 24 | Word(block[4 * t + 1]) << 16 | Word(block[4 * t + 2]) << 8 | block[4 * t + 3];
+    w[t] = Word(block[4 * t]) << 24 | Word(block[4 * t + 1]) << 16 | Word(block[4 * t + 2]) << 8 |
+           block[4 * t + 3];
   for (int t = 16; t < 64; ++t) {
     Word s0 = std::rotr(w[t - 15], 7) ^ std::rotr(w[t - 15], 18) ^ (w[t - 15] >> 3);
     Word s1 = std::rotr(w[t - 2], 17) ^ std::rotr(w[t - 2], 19) ^ (w[t - 2] >> 10);

@@ -81,7 +81,8 @@ private:
     overLaunch.insert(launchNames.begin(), launchNames.end());
     for (std::size_t i = 0; i < kernel.tensors.size(); ++i)
       if (!tensors.insert(kernel.tensors[i].name).second)
-        fail(fmt::format("tensors/{}/name", i), fmt::format("'{}' is declared twice", oneLine(kernel.tensors[i].name, 60)));
+        fail(fmt::format("tensors/{}/name", i),
+             fmt::format("'{}' is declared twice", oneLine(kernel.tensors[i].name, 60)));
   }
 
   /// A file of the manifest lies directly in its directory.
@@ -124,7 +125,8 @@ private:
     for (std::size_t i = 0; i < kernel.templateParameters.size(); ++i) {
       const std::string& name = kernel.templateParameters[i];
       if (deviceNames.count(name) || !overParameters.count(name))
-        fail(fmt::format("template/parameters/{}", i), fmt::format("unknown parameter '{}'", oneLine(name, 60)));
+        fail(fmt::format("template/parameters/{}", i),
+             fmt::format("unknown parameter '{}'", oneLine(name, 60)));
     }
   }
 
@@ -149,7 +151,8 @@ private:
       fail(field, fmt::format("unknown tensor '{}'", oneLine(name, 60)));
   }
 
-  void checkArguments(const std::string& field, const std::vector<Argument>& arguments, const Names& allowed) {
+  void checkArguments(const std::string& field, const std::vector<Argument>& arguments,
+                      const Names& allowed) {
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const Argument& argument = arguments[i];
       std::string at = fmt::format("{}/{}/", field, i);
@@ -201,8 +204,11 @@ private:
 
 /// Ids become file names and are compared without regard to case on some file systems.
 static bool isFileSafe(const std::string& id) {
-  auto safe = [](unsigned char c) { return c < 128 && (std::isalnum(c) || c == '_' || c == '-' || c == '.'); };
-  return !id.empty() && id.size() <= 200 && id.front() != '.' && id.front() != '-' && std::all_of(id.begin(), id.end(), safe);
+  auto safe = [](unsigned char c) {
+    return c < 128 && (std::isalnum(c) || c == '_' || c == '-' || c == '.');
+  };
+  return !id.empty() && id.size() <= 200 && id.front() != '.' && id.front() != '-' &&
+         std::all_of(id.begin(), id.end(), safe);
 }
 
 Status validate(const Manifest& manifest) {

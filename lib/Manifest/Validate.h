@@ -5,7 +5,8 @@
 
 namespace retile::manifest {
 
-/// The error's message starts with the JSON pointer of what is wrong; the caller puts the file's name before it.
+/// The error's message starts with the JSON pointer of what is wrong; the caller puts the file's name before
+/// it.
 Status validate(const Manifest& manifest);
 
 } // namespace retile::manifest

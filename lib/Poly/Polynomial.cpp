@@ -246,7 +246,7 @@ std::optional<std::string> Polynomial::toIsl(const std::set<std::string>& dims) 
     std::int64_t magnitude = coefficient < 0 ? -coefficient : coefficient;
     out += coefficient < 0 ? (out.empty() ? "-" : " - ") : (out.empty() ? "" : " + ");
     if (factor.empty()) out += std::to_string(magnitude);
-    else out += magnitude == 1 ? factor : std::to_string(magnitude) + factor;
+    else out += magnitude == 1 ? factor : std::to_string(magnitude) + "*" + factor;
   }
   return out.empty() ? "0" : out;
 }

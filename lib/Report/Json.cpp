@@ -19,7 +19,8 @@ static Json sizesOf(const tuner::Bindings& bindings) {
 
 static Json orNull(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
-static Json objectOf(const tuner::TuneResult& result, const tuner::DeviceInfo& device, std::optional<double> copyBandwidth) {
+static Json objectOf(const tuner::TuneResult& result, const tuner::DeviceInfo& device,
+                     std::optional<double> copyBandwidth) {
   Json json{{"kernel", result.kernel->kernel}, {"id", result.kernel->id}, {"sizes", sizesOf(result.sizes)}};
   if (!result.unsupported.empty())
     json["unsupported"] = result.unsupported;
@@ -49,17 +50,14 @@ static Json objectOf(const tuner::TuneResult& result, const tuner::DeviceInfo& d
   return json;
 }
 
-std::string jsonLine(const tuner::TuneResult& result, const tuner::DeviceInfo& device, std::optional<double> copyBandwidth) {
+std::string jsonLine(const tuner::TuneResult& result, const tuner::DeviceInfo& device,
+                     std::optional<double> copyBandwidth) {
   return dump(objectOf(result, device, copyBandwidth));
 }
 
 std::string jsonLine(const manifest::Kernel& kernel, const tuner::VerifyReport& report) {
-  Json json{{"kernel", kernel.kernel},
-            {"id", kernel.id},
-            {"verified", report.verified},
-            {"mismatched", report.mismatched},
-            {"failed", report.failed},
-            {"valid", report.valid}};
+  Json json{{"kernel", kernel.kernel},         {"id", kernel.id},         {"verified", report.verified},
+            {"mismatched", report.mismatched}, {"failed", report.failed}, {"valid", report.valid}};
   if (!report.unsupported.empty())
     json["unsupported"] = report.unsupported;
   json["details"] = report.details;

@@ -8,8 +8,8 @@ namespace retile::report {
 
 using tuner::TuneResult;
 
-Rates ratesOf(const manifest::Kernel& kernel, const tuner::Bindings& sizes, const tuner::DeviceInfo& device, double ms,
-              std::optional<double> copyBandwidth) {
+Rates ratesOf(const manifest::Kernel& kernel, const tuner::Bindings& sizes, const tuner::DeviceInfo& device,
+              double ms, std::optional<double> copyBandwidth) {
   Rates rates;
   auto bindings = tuner::deviceBindings(sizes, device);
   auto perSecond = [&](const std::optional<manifest::ExprText>& text) -> std::optional<double> {
@@ -39,7 +39,8 @@ static std::string configurationOf(const TuneResult& result) {
 
 using Row = std::vector<std::string>;
 
-static Row rowOf(const TuneResult& result, const tuner::DeviceInfo& device, std::optional<double> copyBandwidth) {
+static Row rowOf(const TuneResult& result, const tuner::DeviceInfo& device,
+                 std::optional<double> copyBandwidth) {
   std::string sizes = result.sizes.empty() ? "-" : tuner::toString(result.sizes);
   if (!result.unsupported.empty() || !result.failure.empty())
     return {result.kernel->id, sizes, "-", "-", "-", "-", "-", "-", configurationOf(result)};
@@ -58,8 +59,8 @@ static Row rowOf(const TuneResult& result, const tuner::DeviceInfo& device, std:
 
 std::string table(const std::vector<TuneResult>& results, const tuner::DeviceInfo& device,
                   std::optional<double> copyBandwidth) {
-  std::vector<Row> rows{
-      {"kernel", "sizes", "original ms", "best ms", "speed-up", "GB/s", "GFLOP/s", "of copy", "configuration"}};
+  std::vector<Row> rows{{"kernel", "sizes", "original ms", "best ms", "speed-up", "GB/s", "GFLOP/s",
+                         "of copy", "configuration"}};
   for (const TuneResult& result : results)
     rows.push_back(rowOf(result, device, copyBandwidth));
   std::vector<std::size_t> widths(rows.front().size(), 0);

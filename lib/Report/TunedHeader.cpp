@@ -1,10 +1,10 @@
-// The drop-in header: a dispatcher with the original's arguments that launches a tuned instance where every assumption
-// holds, and the original kernel, as it was launched, everywhere else.
+// The drop-in header: a dispatcher with the original's arguments that launches a tuned instance where every
+// assumption holds, and the original kernel, as it was launched, everywhere else.
 //
-// Sizes come from the arguments: a scalar whose `value` is just a size's name gives it. With all sizes known, an instance
-// serves its size class (more than half of the tuned size, less than twice). A size that no argument gives is known only
-// where the launch and all arguments equal those at the tuned sizes: a kernel cannot tell such a launch from the tuned
-// one, so the instance serves exactly that.
+// Sizes come from the arguments: a scalar whose `value` is just a size's name gives it. With all sizes known,
+// an instance serves its size class (more than half of the tuned size, less than twice). A size that no
+// argument gives is known only where the launch and all arguments equal those at the tuned sizes: a kernel
+// cannot tell such a launch from the tuned one, so the instance serves exactly that.
 #include "retile/Report/Report.h"
 #include "retile/Support/Text.h"
 
@@ -115,7 +115,8 @@ namespace {
 /// The dispatcher of one kernel.
 class Dispatcher {
 public:
-  Dispatcher(const manifest::Manifest& manifest, const std::vector<TuneResult>& results, const tuner::DeviceInfo& device)
+  Dispatcher(const manifest::Manifest& manifest, const std::vector<TuneResult>& results,
+             const tuner::DeviceInfo& device)
       : manifest(manifest), results(results), kernel(*results.front().kernel), device(device) {
     for (const auto& size : kernel.sizes)
       if (size.kind == "value" && !givenBy(size.name))
@@ -124,29 +125,45 @@ public:
 
   std::string text() {
     std::string name = dispatcherBase(manifest, kernel);
-    std::string original = kernel.referenceEntry.starts_with("::") ? kernel.referenceEntry : "::" + kernel.referenceEntry;
+    std::string original =
+        kernel.referenceEntry.starts_with("::") ? kernel.referenceEntry : "::" + kernel.referenceEntry;
     std::string out = fmt::format(
         "// {} as tuned on {} ({}). Written by kernel-tune; include it after the original kernel.\n//\n"
         "//   retile::{}(grid, block, shared, stream, arguments...);\n"
-        "//\n// takes the place of {}<<<grid, block, shared, stream>>>(arguments...) and launches exactly that\n"
+        "//\n// takes the place of {}<<<grid, block, shared, stream>>>(arguments...) and launches exactly "
+        "that\n"
         "// wherever a test below fails. Errors are those of a launch: cudaGetLastError().\n"
         "#pragma once\n\n#include <cstddef>\n#include <cstdint>\n#include <cuda_runtime.h>\n",
-        oneLine(kernel.kernel), oneLine(device.name), oneLine(device.arch), name, oneLine(kernel.referenceEntry));
+        oneLine(kernel.kernel), oneLine(device.name), oneLine(device.arch), name,
+        oneLine(kernel.referenceEntry));
     bool any = dispatches();
     if (any)
       out += "\n#include \"retile.cuh\"\n" + std::string(hostHelpers) + includeTemplate();
-    out += fmt::format("\nnamespace retile {{\n\ninline void {}(dim3 grid, dim3 block, std::size_t shared, cudaStream_t "
-                       "stream{}) {{\n",
-                       name, declaredArguments());
+    out += fmt::format(
+        "\nnamespace retile {{\n\ninline void {}(dim3 grid, dim3 block, std::size_t shared, cudaStream_t "
+        "stream{}) {{\n",
+        name, declaredArguments());
     out += any ? selection() : "  // " + whyNone() + "\n";
     for (std::size_t i = 0; any && i < results.size(); ++i)
       out += instance(i);
-    out += fmt::format("  {}<<<grid, block, shared, stream>>>({});\n}}\n\n}} // namespace retile\n", original, passed());
+    out += fmt::format("  {}<<<grid, block, shared, stream>>>({});\n}}\n\n}} // namespace retile\n", original,
+                       passed());
     return out;
   }
 
 private:
   static std::string argumentName(const Argument& argument) { return "arg_" + sanitized(argument.name); }
+
+  static std::string sizeName(const manifest::Size& size) { return "size_" + size.name; }
+
+  std::string declaredSizes() const {
+    std::string text;
+    for (const auto& size : kernel.sizes)
+      if (size.kind == "value" && givenBy(size.name))
+        text += fmt::format("  const long long {} = static_cast<long long>({});\n", sizeName(size),
+                            argumentName(*givenBy(size.name)));
+    return text;
+  }
 
   const Argument* givenBy(const std::string& size) const {
     for (const Argument& argument : kernel.arguments)
@@ -155,7 +172,9 @@ private:
     return nullptr;
   }
 
-  bool onGpu() const { return device.arch.starts_with("sm_") && parseInteger(capability()).value_or(0) >= 10; }
+  bool onGpu() const {
+    return device.arch.starts_with("sm_") && parseInteger(capability()).value_or(0) >= 10;
+  }
 
   /// "90" of "sm_90a".
   std::string capability() const {
@@ -169,7 +188,8 @@ private:
   }
 
   bool dispatches() const {
-    bool any = std::any_of(results.begin(), results.end(), [](const TuneResult& r) { return r.best.has_value(); });
+    bool any =
+        std::any_of(results.begin(), results.end(), [](const TuneResult& r) { return r.best.has_value(); });
     return any && onGpu() && !hasExtraTensor();
   }
 
@@ -181,8 +201,8 @@ private:
     return "nothing was faster than the original";
   }
 
-  /// In a namespace of its own, so that the template may have the original's name; one that names its own namespace
-  /// stays where it says.
+  /// In a namespace of its own, so that the template may have the original's name; one that names its own
+  /// namespace stays where it says.
   bool wrapped() const { return kernel.templateEntry.find("::") == std::string::npos; }
 
   std::string space() const { return "retile_tuned_" + sanitized(kernel.id); }
@@ -214,21 +234,26 @@ private:
     for (const auto& size : kernel.sizes) {
       if (size.kind == "macro")
         spelling[size.name] = fmt::format("static_cast<long long>({})", size.name);
-      else if (const Argument* argument = givenBy(size.name))
-        spelling[size.name] = fmt::format("static_cast<long long>({})", argumentName(*argument));
+      else if (givenBy(size.name))
+        spelling[size.name] = sizeName(size);
       else
-        spelling[size.name] = fmt::format("{}LL", result.sizes.at(size.name));
+        spelling[size.name] = literal(result.sizes.at(size.name));
     }
     for (const auto& [name, value] : tuner::deviceBindings({}, device))
-      spelling[name] = fmt::format("{}LL", value);
+      spelling[name] = literal(value);
     for (const auto& parameter : kernel.parameters)
       if (result.best)
-        spelling[parameter.name] = fmt::format("({}LL)", result.best->at(parameter.name));
+        spelling[parameter.name] = literal(result.best->at(parameter.name));
     for (const char* axis : {"x", "y", "z"})
       for (const char* what : {"grid", "block"})
-        spelling[fmt::format("{}_{}", what[0] == 'g' ? "GRID" : "BLOCK", static_cast<char>(axis[0] - 'x' + 'X'))] =
+        spelling[fmt::format("{}_{}", what[0] == 'g' ? "GRID" : "BLOCK",
+                             static_cast<char>(axis[0] - 'x' + 'X'))] =
             fmt::format("static_cast<long long>({}.{})", what, axis);
     return spelling;
+  }
+
+  static std::string literal(std::int64_t value) {
+    return value < 0 ? fmt::format("({}LL)", value) : fmt::format("{}LL", value);
   }
 
   /// Manifests are validated, so every expression parses.
@@ -239,7 +264,7 @@ private:
 
   /// Picks the instance: exact sizes first, then size classes in the order given.
   std::string selection() const {
-    std::string out = "  int instance = -1;\n";
+    std::string out = declaredSizes() + "  int instance = -1;\n";
     const char* word = "if";
     for (bool exact : {true, false})
       for (std::size_t i = 0; i < results.size(); ++i) {
@@ -294,17 +319,19 @@ private:
     auto dims = [&](const std::array<manifest::ExprText, 3>& list) {
       std::vector<std::string> extents;
       for (const auto& extent : list)
-        extents.push_back(fmt::format("static_cast<unsigned>({})", cxx(extent, names)));
+        extents.push_back(
+            parseInteger(extent) ? extent : fmt::format("static_cast<unsigned>({})", cxx(extent, names)));
       return join(extents, ", ");
     };
-    return fmt::format("    void (*const kernel)({}) = {}{}{};\n"
-                       "    const dim3 tunedGrid({});\n    const dim3 tunedBlock({});\n"
-                       "    const std::size_t tunedShared = static_cast<std::size_t>({});\n"
-                       "    if (retile::host::allowShared(reinterpret_cast<const void*>(kernel), tunedShared)) {{\n"
-                       "      kernel<<<tunedGrid, tunedBlock, tunedShared, stream>>>({});\n      return;\n    }}\n",
-                       join(types, ", "), wrapped() ? "::" + space() + "::" : "", kernel.templateEntry,
-                       values.empty() ? "" : "<" + join(values, ", ") + ">", dims(kernel.launch.grid),
-                       dims(kernel.launch.block), cxx(kernel.launch.shared, names), join(arguments, ", "));
+    return fmt::format(
+        "    void (*const kernel)({}) = {}{}{};\n"
+        "    const dim3 tunedGrid({});\n    const dim3 tunedBlock({});\n"
+        "    const std::size_t tunedShared = static_cast<std::size_t>({});\n"
+        "    if (retile::host::allowShared(reinterpret_cast<const void*>(kernel), tunedShared)) {{\n"
+        "      kernel<<<tunedGrid, tunedBlock, tunedShared, stream>>>({});\n      return;\n    }}\n",
+        join(types, ", "), wrapped() ? "::" + space() + "::" : "", kernel.templateEntry,
+        values.empty() ? "" : "<" + join(values, ", ") + ">", dims(kernel.launch.grid),
+        dims(kernel.launch.block), cxx(kernel.launch.shared, names), join(arguments, ", "));
   }
 
   static std::string templateArgument(const std::string& name, const TuneResult& result) {
@@ -314,7 +341,8 @@ private:
 
   std::vector<std::string> testsOf(const TuneResult& result) const {
     Spelling names = spelling(result);
-    std::vector<std::string> tests{fmt::format("retile::host::isDevice({}, {})", *parseInteger(capability()) / 10,
+    std::vector<std::string> tests{fmt::format("retile::host::isDevice({}, {})",
+                                               *parseInteger(capability()) / 10,
                                                *parseInteger(capability()) % 10)};
     for (const auto& size : kernel.sizes)
       if (size.kind == "value" && givenBy(size.name))
@@ -331,12 +359,14 @@ private:
     return tests;
   }
 
-  /// Arguments that the model computes from sizes have those values; arguments into one tensor agree on its base.
+  /// Arguments that the model computes from sizes have those values; arguments into one tensor agree on its
+  /// base.
   void argumentTests(const Spelling& names, std::vector<std::string>& tests) const {
     std::map<std::string, std::string> bases;
     for (const Argument& argument : kernel.arguments) {
       if (argument.kind == "scalar" && argument.value && !isDefining(argument))
-        tests.push_back(fmt::format("retile::host::equals({}, {})", argumentName(argument), cxx(*argument.value, names)));
+        tests.push_back(
+            fmt::format("retile::host::equals({}, {})", argumentName(argument), cxx(*argument.value, names)));
       if (argument.kind != "tensor")
         continue;
       std::string here = baseOf(argument, names);
@@ -346,19 +376,23 @@ private:
     }
   }
 
+  /// Whether a size is known from this argument, so that testing it against the size would say nothing.
   bool isDefining(const Argument& argument) const {
-    return givenBy(std::string(trim(*argument.value))) == &argument;
+    return std::any_of(kernel.sizes.begin(), kernel.sizes.end(), [&](const manifest::Size& size) {
+      return size.kind == "value" && givenBy(size.name) == &argument;
+    });
   }
 
   /// Without an assumption that says which launches cover the domain, only the modelled one does.
   void launchTests(const Spelling& names, std::vector<std::string>& tests) const {
-    bool covers = std::any_of(kernel.assumptions.begin(), kernel.assumptions.end(),
-                              [](const manifest::Assumption& assumption) { return assumption.kind == "covers"; });
+    bool covers =
+        std::any_of(kernel.assumptions.begin(), kernel.assumptions.end(),
+                    [](const manifest::Assumption& assumption) { return assumption.kind == "covers"; });
     if (covers && allKnown)
       return;
     auto same = [&](const char* what, const std::array<manifest::ExprText, 3>& dims) {
-      tests.push_back(fmt::format("retile::host::equals({}, {}, {}, {})", what, cxx(dims[0], names), cxx(dims[1], names),
-                                  cxx(dims[2], names)));
+      tests.push_back(fmt::format("retile::host::equals({}, {}, {}, {})", what, cxx(dims[0], names),
+                                  cxx(dims[1], names), cxx(dims[2], names)));
     };
     same("grid", kernel.original.grid);
     same("block", kernel.original.block);
@@ -366,7 +400,8 @@ private:
 
   std::string assumptionTest(const manifest::Assumption& assumption, const Spelling& names) const {
     if (assumption.kind == "aligned")
-      return fmt::format("retile::host::aligned({}, {})", base(assumption.tensors.front(), names), cxx(assumption.expr, names));
+      return fmt::format("retile::host::aligned({}, {})", base(assumption.tensors.front(), names),
+                         cxx(assumption.expr, names));
     if (assumption.kind == "no-overlap")
       return fmt::format("retile::host::disjoint({}, {}, {}, {})", base(assumption.tensors[0], names),
                          bytes(assumption.tensors[0], names), base(assumption.tensors[1], names),
@@ -375,16 +410,17 @@ private:
   }
 
   const manifest::Tensor& tensor(const std::string& name) const {
-    return *std::find_if(kernel.tensors.begin(), kernel.tensors.end(), [&](auto& tensor) { return tensor.name == name; });
+    return *std::find_if(kernel.tensors.begin(), kernel.tensors.end(),
+                         [&](auto& tensor) { return tensor.name == name; });
   }
 
   std::string bytes(const std::string& name, const Spelling& names) const {
-    return fmt::format("{} * {}LL", cxx(tensor(name).extent, names), tensor(name).size);
+    return fmt::format("{} * {}", cxx(tensor(name).extent, names), tensor(name).size);
   }
 
   std::string baseOf(const Argument& argument, const Spelling& names) const {
-    return fmt::format("retile::host::address({}, {} * {}LL)", argumentName(argument), cxx(argument.offset, names),
-                       tensor(argument.tensor).size);
+    return fmt::format("retile::host::address({}, {} * {})", argumentName(argument),
+                       cxx(argument.offset, names), tensor(argument.tensor).size);
   }
 
   std::string base(const std::string& name, const Spelling& names) const {

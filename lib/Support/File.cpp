@@ -75,7 +75,8 @@ Status makeDirectory(const std::string& path) {
   std::error_code failure;
   std::filesystem::create_directories(path, failure);
   if (failure)
-    return Error{fmt::format("cannot make directory '{}': {}", path, failure.message()), "", ExitCode::Environment};
+    return Error{fmt::format("cannot make directory '{}': {}", path, failure.message()), "",
+                 ExitCode::Environment};
   return {};
 }
 

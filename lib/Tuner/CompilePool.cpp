@@ -22,7 +22,8 @@ CompilePool::~CompilePool() {
 }
 
 std::future<Compiled> CompilePool::submit(Candidate candidate) {
-  std::packaged_task<Compiled()> task([this, candidate = std::move(candidate)] { return backend.compile(candidate); });
+  std::packaged_task<Compiled()> task(
+      [this, candidate = std::move(candidate)] { return backend.compile(candidate); });
   auto future = task.get_future();
   {
     std::lock_guard lock(mutex);

@@ -41,7 +41,8 @@ struct Records::Database {
 
   Error unusable(const std::string& why) const {
     return {fmt::format("'{}' is not a sound tuning database: {}", path, oneLine(why)),
-            "`--fresh` starts a new one and keeps this as FILE.old, `--db FILE` uses another", ExitCode::Input};
+            "`--fresh` starts a new one and keeps this as FILE.old, `--db FILE` uses another",
+            ExitCode::Input};
   }
 };
 
@@ -64,7 +65,8 @@ public:
   void bind(std::int64_t value) { sqlite3_bind_int64(statement, ++bound, value); }
   void bind(int value) { bind(static_cast<std::int64_t>(value)); }
   void bind(const RecordKey& key, const std::string& config) {
-    for (const std::string* text : {&key.kernel, &key.templateHash, &key.referenceHash, &key.sizes, &key.device, &config})
+    for (const std::string* text :
+         {&key.kernel, &key.templateHash, &key.referenceHash, &key.sizes, &key.device, &config})
       bind(*text);
   }
 
@@ -110,7 +112,8 @@ Expected<Records> Records::open(const std::string& path, bool fresh) {
   if (!version)
     return database->error();
   if (*version != "0" && *version != std::to_string(schemaVersion))
-    return database->unusable(fmt::format("it has version {}, this program writes version {}", *version, schemaVersion));
+    return database->unusable(
+        fmt::format("it has version {}, this program writes version {}", *version, schemaVersion));
   if (auto check = queryText(database->handle, "PRAGMA quick_check(1)"); !check || *check != "ok")
     return check ? database->unusable(*check) : database->error();
   const char* settings = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;";
@@ -127,10 +130,11 @@ Expected<Records> Records::open(const std::string& path, bool fresh) {
 }
 
 Expected<std::optional<Record>> Records::find(const RecordKey& key, const std::string& config) const {
-  Statement statement(database->handle,
-                      "SELECT outcome, detail, median_ms, low_ms, high_ms, repetitions, registers, spill_bytes, "
-                      "shared_bytes, compile_s, verify_s, binary_key FROM results WHERE kernel = ? AND template = ? AND "
-                      "reference = ? AND sizes = ? AND device = ? AND config = ?");
+  Statement statement(
+      database->handle,
+      "SELECT outcome, detail, median_ms, low_ms, high_ms, repetitions, registers, spill_bytes, "
+      "shared_bytes, compile_s, verify_s, binary_key FROM results WHERE kernel = ? AND template = ? AND "
+      "reference = ? AND sizes = ? AND device = ? AND config = ?");
   if (!statement)
     return database->error();
   statement.bind(key, config);
@@ -180,7 +184,8 @@ Status Records::insert(const RecordKey& key, const std::string& config, const Re
   return {};
 }
 
-/// The entry without what does not change a configuration's result: domains, constraints, positions and prose.
+/// The entry without what does not change a configuration's result: domains, constraints, positions and
+/// prose.
 static std::string entryText(const manifest::CompileFlags& flags, manifest::Kernel kernel) {
   kernel.parameters.clear();
   kernel.constraints.clear();
@@ -192,8 +197,8 @@ static std::string entryText(const manifest::CompileFlags& flags, manifest::Kern
   return manifest::print(manifest);
 }
 
-Expected<RecordKey> makeKey(const std::string& directory, const manifest::CompileFlags& flags, const manifest::Kernel& kernel,
-                            const Bindings& sizes, const DeviceInfo& device) {
+Expected<RecordKey> makeKey(const std::string& directory, const manifest::CompileFlags& flags,
+                            const manifest::Kernel& kernel, const Bindings& sizes, const DeviceInfo& device) {
   Expected<std::string> templateText = readFile(directory + "/" + kernel.templateFile);
   if (!templateText)
     return templateText.error();

@@ -48,7 +48,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 /// Asked for and not told yet; from the records, or being compiled.
 struct Pending {
@@ -80,7 +82,8 @@ public:
       return failed(space.error().message);
     result.legal = space->count();
     if (result.legal == 0)
-      return failed(fmt::format("no legal configuration at {}: {}", toString(sizes), space->explain(space->identity())));
+      return failed(fmt::format("no legal configuration at {}: {}", toString(sizes),
+                                space->explain(space->identity())));
     if (!measureOriginal())
       return result;
     if (Status searched = search(*space); !searched)
@@ -108,7 +111,8 @@ private:
     if (measurement.outcome == Outcome::Unsupported)
       result.unsupported = measurement.detail;
     else if (measurement.outcome != Outcome::Ok)
-      result.failure = fmt::format("the original fails: {}: {}", toString(measurement.outcome), oneLine(measurement.detail, 400));
+      result.failure = fmt::format("the original fails: {}: {}", toString(measurement.outcome),
+                                   oneLine(measurement.detail, 400));
     result.originalMs = result.bestMs = measurement.medianMs;
     return measurement.outcome == Outcome::Ok;
   }
@@ -231,8 +235,8 @@ private:
   /// The pair's ratio on the incumbent's scale, so that all recorded times compare.
   void compareWithIncumbent(const Config& config, const Compiled& compiled, Record& record) {
     Placed& incumbent = best.front();
-    auto [a, b] = backend.measurePair(candidate(config), compiled, candidate(incumbent.config), binary(incumbent),
-                                      options.seed, measuring());
+    auto [a, b] = backend.measurePair(candidate(config), compiled, candidate(incumbent.config),
+                                      binary(incumbent), options.seed, measuring());
     if (a.outcome == Outcome::Ok && b.outcome == Outcome::Ok && b.medianMs > 0)
       record.medianMs = incumbent.ms * a.medianMs / b.medianMs;
   }
@@ -246,7 +250,8 @@ private:
   void place(Placed placed) {
     if (kernel.parameters.empty() || placed.config == identity())
       identityPlaced = placed;
-    auto at = std::upper_bound(best.begin(), best.end(), placed, [](auto& a, auto& b) { return a.ms < b.ms; });
+    auto at =
+        std::upper_bound(best.begin(), best.end(), placed, [](auto& a, auto& b) { return a.ms < b.ms; });
     best.insert(at, std::move(placed));
     if (best.size() > finalists)
       best.pop_back();
@@ -287,8 +292,8 @@ private:
       options.onProgress(progress);
   }
 
-  /// Measures the fastest few and the identity against the original, and keeps the original unless one of them is
-  /// faster beyond noise. Of two that are, the one with the larger ratio wins, the identity on a tie.
+  /// Measures the fastest few and the identity against the original, and keeps the original unless one of
+  /// them is faster beyond noise. Of two that are, the one with the larger ratio wins, the identity on a tie.
   void decide(const Space&) {
     if (result.verified == 0 && !firstUnsupported.empty())
       result.unsupported = firstUnsupported;

@@ -19,7 +19,8 @@ Expected<Bindings> parseSizes(const std::string& text) {
     std::string name(trim(part.substr(0, equals)));
     auto value = equals == std::string::npos ? std::nullopt : parseInteger(trim(part.substr(equals + 1)));
     if (!isIdentifier(name) || !value)
-      return Error{fmt::format("'{}' is not a size", oneLine(part, 60)), "sizes are given as `--size N=1024,K=64`"};
+      return Error{fmt::format("'{}' is not a size", oneLine(part, 60)),
+                   "sizes are given as `--size N=1024,K=64`"};
     if (!sizes.emplace(name, *value).second)
       return Error{fmt::format("size '{}' is given twice", name), "repeat `--size` to tune at several sizes"};
   }
@@ -36,7 +37,8 @@ Status checkSizeNames(const manifest::Manifest& manifest, const Bindings& given)
   for (const auto& [name, value] : given)
     if (!known.count(name))
       return Error{fmt::format("unknown size '{}'", name),
-                   known.empty() ? "no kernel has sizes" : fmt::format("known are {}", fmt::join(known, ", "))};
+                   known.empty() ? "no kernel has sizes"
+                                 : fmt::format("known are {}", fmt::join(known, ", "))};
   return {};
 }
 
@@ -56,7 +58,8 @@ std::string failedAssumption(const Kernel& kernel, const Bindings& sizes, const 
   return "";
 }
 
-std::optional<std::int64_t> workingSet(const Kernel& kernel, const Bindings& sizes, const DeviceInfo& device) {
+std::optional<std::int64_t> workingSet(const Kernel& kernel, const Bindings& sizes,
+                                       const DeviceInfo& device) {
   Bindings bindings = deviceBindings(sizes, device);
   std::int64_t total = 0;
   for (const auto& tensor : kernel.tensors) {
@@ -69,7 +72,9 @@ std::optional<std::int64_t> workingSet(const Kernel& kernel, const Bindings& siz
   return total;
 }
 
-static std::int64_t clamped(const Size& size, std::int64_t value) { return std::clamp(value, size.min, size.max); }
+static std::int64_t clamped(const Size& size, std::int64_t value) {
+  return std::clamp(value, size.min, size.max);
+}
 
 /// Given values, checked against their ranges; names of other kernels are left out.
 static Expected<Bindings> ownSizes(const Kernel& kernel, const Bindings& given) {
@@ -79,8 +84,8 @@ static Expected<Bindings> ownSizes(const Kernel& kernel, const Bindings& given) 
     if (found == given.end())
       continue;
     if (found->second < size.min || found->second > size.max)
-      return Error{fmt::format("kernel '{}': size {}={} is outside {} to {}", kernel.id, size.name, found->second, size.min,
-                               size.max),
+      return Error{fmt::format("kernel '{}': size {}={} is outside {} to {}", kernel.id, size.name,
+                               found->second, size.min, size.max),
                    ""};
     own[size.name] = found->second;
   }
@@ -116,8 +121,9 @@ Expected<ChosenSizes> chooseSizes(const Kernel& kernel, const Bindings& given, c
     chosen.note = fmt::format("{} from the call site", fmt::join(fromCallSite, " "));
   if (fixed.size() == kernel.sizes.size()) {
     if (std::string failed = failedAssumption(kernel, fixed, device); !failed.empty())
-      return Error{fmt::format("kernel '{}': {} does not meet the assumption {}", kernel.id, toString(fixed), failed),
-                   "the original would run at these sizes"};
+      return Error{
+          fmt::format("kernel '{}': {} does not meet the assumption {}", kernel.id, toString(fixed), failed),
+          "the original would run at these sizes"};
     return chosen;
   }
   const std::int64_t target = device.spec == "cpu" ? 1 << 20 : 4 * device.l2Bytes;
@@ -208,7 +214,8 @@ std::vector<Bindings> smallSizes(const Kernel& kernel, const Bindings& given, co
   return list;
 }
 
-Expected<ChosenSizes> chooseSmallSizes(const Kernel& kernel, const Bindings& given, const DeviceInfo& device) {
+Expected<ChosenSizes> chooseSmallSizes(const Kernel& kernel, const Bindings& given,
+                                       const DeviceInfo& device) {
   Expected<Bindings> own = ownSizes(kernel, given);
   if (!own)
     return own.error();

@@ -13,7 +13,7 @@ using manifest::Kernel;
 using manifest::Parameter;
 using manifest::Program;
 
-static constexpr std::size_t maxParameters = 256;
+static constexpr std::size_t maxParameters = 256, maxConstraints = 2048;
 static constexpr std::uint64_t maxWork = 100'000'000;
 static constexpr std::uint64_t maxCount = std::uint64_t(1) << 63;
 
@@ -32,7 +32,9 @@ std::string toString(const Bindings& bindings) {
   return text;
 }
 
-static std::uint64_t saturatingAdd(std::uint64_t a, std::uint64_t b) { return b >= maxCount - a ? maxCount : a + b; }
+static std::uint64_t saturatingAdd(std::uint64_t a, std::uint64_t b) {
+  return b >= maxCount - a ? maxCount : a + b;
+}
 
 namespace {
 
@@ -42,8 +44,8 @@ struct Rule {
   std::string expr, why;
 };
 
-/// One step of the search: choose `variable`, then check `rules`. `live` are the chosen variables, this one included,
-/// that rules of later steps name.
+/// One step of the search: choose `variable`, then check `rules`. `live` are the chosen variables, this one
+/// included, that rules of later steps name.
 struct Level {
   std::size_t variable;
   std::vector<std::size_t> rules, live;
@@ -55,7 +57,6 @@ struct Space::Solver {
   std::vector<Parameter> parameters;
   Config identity;
   std::vector<Rule> rules;
-  std::vector<std::size_t> rootRules; ///< rules without variables
   std::vector<Level> levels;
   std::vector<std::int64_t> constants; ///< sizes and limits: the slots behind the parameters
   std::uint64_t count = 0;
@@ -86,6 +87,16 @@ struct Space::Solver {
     return key;
   }
 
+  void solveAll() {
+    std::vector<std::int64_t> slots = emptySlots();
+    std::vector<std::size_t> choice(parameters.size(), 0);
+    completions.resize(levels.size());
+    for (std::size_t rule = 0; rule < rules.size(); ++rule)
+      if (rules[rule].variables.empty() && !holds(rule, slots))
+        return;
+    count = solve(0, slots, choice);
+  }
+
   std::uint64_t solve(std::size_t level, std::vector<std::int64_t>& slots, std::vector<std::size_t>& choice) {
     if (level == levels.size())
       return 1;
@@ -102,7 +113,8 @@ struct Space::Solver {
     return total;
   }
 
-  std::uint64_t completionsAfter(std::size_t level, std::vector<std::int64_t>& slots, std::vector<std::size_t>& choice) {
+  std::uint64_t completionsAfter(std::size_t level, std::vector<std::int64_t>& slots,
+                                 std::vector<std::size_t>& choice) {
     std::uint64_t at = key(level, choice);
     if (auto found = completions[level].find(at); found != completions[level].end())
       return found->second;
@@ -185,12 +197,14 @@ bool isLegal(const Kernel& kernel, const Bindings& sizes, const DeviceInfo& devi
 }
 
 /// Chooses the variables of the rule with the fewest unchosen ones first, smallest domains first.
-static std::vector<std::size_t> orderVariables(const std::vector<Rule>& rules, const std::vector<Parameter>& parameters) {
+static std::vector<std::size_t> orderVariables(const std::vector<Rule>& rules,
+                                               const std::vector<Parameter>& parameters) {
   std::vector<std::size_t> order;
   std::vector<bool> chosen(parameters.size(), false);
   auto missing = [&](const Rule& rule) {
     std::vector<std::size_t> list;
-    std::copy_if(rule.variables.begin(), rule.variables.end(), std::back_inserter(list), [&](auto v) { return !chosen[v]; });
+    std::copy_if(rule.variables.begin(), rule.variables.end(), std::back_inserter(list),
+                 [&](auto v) { return !chosen[v]; });
     auto rank = [&](std::size_t v) { return std::pair(parameters[v].values.size(), v); };
     std::sort(list.begin(), list.end(), [&](auto a, auto b) { return rank(a) < rank(b); });
     return list;
@@ -219,7 +233,8 @@ static std::vector<std::size_t> orderVariables(const std::vector<Rule>& rules, c
   return order;
 }
 
-/// Attaches each rule to the level that chooses its last variable, and finds what stays live after each level.
+/// Attaches each rule to the level that chooses its last variable, and finds what stays live after each
+/// level.
 static std::vector<Level> makeLevels(const std::vector<Rule>& rules, const std::vector<std::size_t>& order) {
   std::vector<Level> levels;
   std::vector<std::size_t> position(order.size()), lastUse(order.size());
@@ -244,7 +259,8 @@ static std::vector<Level> makeLevels(const std::vector<Rule>& rules, const std::
 }
 
 static Error unsolvable(const Kernel& kernel, const std::string& why) {
-  return {fmt::format("kernel '{}': {}", kernel.id, why), "fewer parameters or values make the space smaller"};
+  return {fmt::format("kernel '{}': {}", kernel.id, why),
+          "fewer parameters or values make the space smaller"};
 }
 
 /// Whether the live variables' positions fit a mixed-radix number of 63 bits.
@@ -256,22 +272,9 @@ static bool keysFit(const Level& level, const std::vector<Parameter>& parameters
   return true;
 }
 
-Expected<Space> Space::open(const Kernel& kernel, const Bindings& sizes, const DeviceInfo& device) {
-  auto solver = std::make_shared<Solver>();
-  solver->parameters = kernel.parameters;
-  if (kernel.parameters.size() > maxParameters)
-    return unsolvable(kernel, fmt::format("more than {} parameters", maxParameters));
-  std::vector<std::string> names;
-  for (Parameter& parameter : solver->parameters) {
-    names.push_back(parameter.name);
-    solver->identity[parameter.name] = parameter.original;
-    if (std::find(parameter.values.begin(), parameter.values.end(), parameter.original) == parameter.values.end())
-      parameter.values.push_back(parameter.original);
-  }
-  for (const auto& [name, value] : deviceBindings(sizes, device)) {
-    names.push_back(name);
-    solver->constants.push_back(value);
-  }
+/// Parses and compiles the constraints; `names` are the slots, parameters first.
+static Expected<std::vector<Rule>> makeRules(const Kernel& kernel, const std::vector<std::string>& names) {
+  std::vector<Rule> rules;
   for (const auto& [expr, why] : allConstraints(kernel)) {
     auto expression = Expression::parse(expr);
     if (!expression)
@@ -279,24 +282,43 @@ Expected<Space> Space::open(const Kernel& kernel, const Bindings& sizes, const D
     auto program = expression->compile(names);
     if (!program)
       return unsolvable(kernel, fmt::format("constraint '{}': {}", expr, program.error().message));
-    Rule rule{*program, {}, expr, why};
+    rules.push_back({*program, {}, expr, why});
     auto used = expression->names();
     for (std::size_t i = 0; i < kernel.parameters.size(); ++i)
       if (used.count(names[i]))
-        rule.variables.push_back(i);
-    if (rule.variables.empty())
-      solver->rootRules.push_back(solver->rules.size());
-    solver->rules.push_back(std::move(rule));
+        rules.back().variables.push_back(i);
   }
+  return rules;
+}
+
+Expected<Space> Space::open(const Kernel& kernel, const Bindings& sizes, const DeviceInfo& device) {
+  auto solver = std::make_shared<Solver>();
+  solver->parameters = kernel.parameters;
+  if (kernel.parameters.size() > maxParameters)
+    return unsolvable(kernel, fmt::format("more than {} parameters", maxParameters));
+  if (kernel.constraints.size() > maxConstraints)
+    return unsolvable(kernel, fmt::format("more than {} constraints", maxConstraints));
+  std::vector<std::string> names;
+  for (Parameter& parameter : solver->parameters) {
+    names.push_back(parameter.name);
+    solver->identity[parameter.name] = parameter.original;
+    if (std::find(parameter.values.begin(), parameter.values.end(), parameter.original) ==
+        parameter.values.end())
+      parameter.values.push_back(parameter.original);
+  }
+  for (const auto& [name, value] : deviceBindings(sizes, device)) {
+    names.push_back(name);
+    solver->constants.push_back(value);
+  }
+  auto rules = makeRules(kernel, names);
+  if (!rules)
+    return rules.error();
+  solver->rules = *std::move(rules);
   solver->levels = makeLevels(solver->rules, orderVariables(solver->rules, solver->parameters));
   for (const Level& level : solver->levels)
-    if (!keysFit(level, solver->parameters))
-      return unsolvable(kernel, "constraints tie too many parameters together");
-  solver->completions.resize(solver->levels.size());
-  std::vector<std::int64_t> slots = solver->emptySlots();
-  std::vector<std::size_t> choice(solver->parameters.size(), 0);
-  if (solver->allHold(solver->rootRules, slots))
-    solver->count = solver->solve(0, slots, choice);
+    solver->exhausted |= !keysFit(level, solver->parameters);
+  if (!solver->exhausted)
+    solver->solveAll();
   if (solver->exhausted)
     return unsolvable(kernel, "constraints tie too many parameters together");
   Space space;
@@ -342,7 +364,8 @@ std::string Space::explain(const Config& config) const {
     return fmt::format("'{}' is outside the parameters' domains", toString(config));
   for (std::size_t rule = 0; rule < solver->rules.size(); ++rule)
     if (!solver->holds(rule, slots))
-      return fmt::format("{}{}{}", solver->rules[rule].expr, solver->rules[rule].why.empty() ? "" : ": ", solver->rules[rule].why);
+      return fmt::format("{}{}{}", solver->rules[rule].expr, solver->rules[rule].why.empty() ? "" : ": ",
+                         solver->rules[rule].why);
   return "";
 }
 

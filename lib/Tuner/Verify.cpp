@@ -7,8 +7,8 @@
 
 namespace retile::tuner {
 
-Verifier::Verifier(Backend& backend, const manifest::Kernel& kernel, std::vector<Bindings> small, std::size_t smallRuns,
-                   std::uint64_t seed)
+Verifier::Verifier(Backend& backend, const manifest::Kernel& kernel, std::vector<Bindings> small,
+                   std::size_t smallRuns, std::uint64_t seed)
     : backend(backend), kernel(kernel), small(std::move(small)), smallRuns(smallRuns), seed(seed) {}
 
 Bindings Verifier::macros(const Bindings& sizes) const {
@@ -27,10 +27,7 @@ const Compiled& Verifier::reference(const Bindings& sizes) {
 }
 
 VerifyResult Verifier::verifyAt(const Config& config, const Bindings& at, const Compiled& compiled) {
-  const Compiled& original = reference(at);
-  if (!original.ok)
-    return {Outcome::CompileError, "the original: " + oneLine(original.log, 400), 0};
-  return backend.verify({&kernel, at, config}, compiled, original, seed);
+  return backend.verify({&kernel, at, config}, compiled, reference(at), seed);
 }
 
 VerifyResult Verifier::verify(const Config& config, const Bindings& sizes, const Compiled& compiled) {
@@ -44,7 +41,8 @@ VerifyResult Verifier::verify(const Config& config, const Bindings& sizes, const
     ++runs;
     Compiled again = macros(at) == macros(sizes) ? compiled : backend.compile({&kernel, at, config});
     double seconds = result.seconds;
-    result = again.ok ? verifyAt(config, at, again) : VerifyResult{Outcome::CompileError, oneLine(again.log, 400), 0};
+    result = again.ok ? verifyAt(config, at, again)
+                      : VerifyResult{Outcome::CompileError, oneLine(again.log, 400), 0};
     result.seconds += seconds;
     if (result.outcome != Outcome::Ok)
       result.detail += fmt::format(" (at {})", toString(at));

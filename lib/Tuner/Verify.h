@@ -6,20 +6,22 @@
 namespace retile::tuner {
 
 /// Whether `config` meets the kernel's constraints at `sizes`; without solving the space.
-bool isLegal(const manifest::Kernel& kernel, const Bindings& sizes, const DeviceInfo& device, const Config& config);
+bool isLegal(const manifest::Kernel& kernel, const Bindings& sizes, const DeviceInfo& device,
+             const Config& config);
 
 /// Compiles the original once per choice of macro sizes, and a candidate again only where macro sizes differ.
 class Verifier {
 public:
-  /// `small` are the sizes tried besides the ones asked for; of those that are legal for a configuration at most
-  /// `smallRuns` are run.
-  Verifier(Backend& backend, const manifest::Kernel& kernel, std::vector<Bindings> small, std::size_t smallRuns,
-           std::uint64_t seed);
+  /// `small` are the sizes tried besides the ones asked for; of those that are legal for a configuration at
+  /// most `smallRuns` are run.
+  Verifier(Backend& backend, const manifest::Kernel& kernel, std::vector<Bindings> small,
+           std::size_t smallRuns, std::uint64_t seed);
 
   /// The original compiled for the macro sizes in `sizes`.
   const Compiled& reference(const Bindings& sizes);
 
-  /// `compiled` is the candidate at `sizes`. The first result that is not Ok, else Ok with the time of all runs.
+  /// `compiled` is the candidate at `sizes`. The first result that is not Ok, else Ok with the time of all
+  /// runs.
   VerifyResult verify(const Config& config, const Bindings& sizes, const Compiled& compiled);
 
 private:

@@ -121,7 +121,7 @@ void Lifter::collectDims() {
     if (global && block)
       return fail(out.kernel.location, "blockIdx." + letter + " and threadIdx." + letter + " are used apart from each other");
     bool hasStrided = std::any_of(strided.begin(), strided.end(), [&](const Dim& dim) { return dim.axis == a; });
-    bool single = out.launchKnown && (out.grid[a] * out.block[a]).constant() == 1;
+    bool single = out.axisKnown[a] && (out.grid[a] * out.block[a]).constant() == 1;
     if (!global && !block && !hasStrided && !single) {
       if (a > 0 && !out.callSite) {
         out.assumptions.push_back({"covers", {}, std::string("GRID_") + static_cast<char>(letter[0] - 32) + " * BLOCK_" +
@@ -138,7 +138,7 @@ void Lifter::collectDims() {
       dim.type = block ? axis.blockType : axis.globalType;
       dim.origin = Polynomial(block ? axis.blockOffset : axis.globalOffset);
       dim.end = (block ? out.grid[a] : out.grid[a] * out.block[a]) + dim.origin;
-      dim.endKnown = out.launchKnown;
+      dim.endKnown = out.axisKnown[a];
       out.parallel.push_back(dim);
     }
     for (const Dim& dim : strided)
@@ -197,7 +197,7 @@ void Lifter::boundDims() {
   }
   out.domain = guardText + (endText.empty() ? "" : " and " + endText);
   auto domain = domainOf(out.domain);
-  if (!domain) return fail(out.kernel.location, "the domain cannot be written down");
+  if (!domain) return fail(out.kernel.location, "the domain cannot be written down: " + out.domain);
   if (auto empty = domain->isEmpty(); empty && *empty) return fail(out.kernel.location, "no thread passes the guards");
   for (size_t n = 0; n < out.parallel.size(); ++n) {
     Dim& dim = out.parallel[n];

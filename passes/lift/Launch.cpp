@@ -20,17 +20,17 @@ void Lifter::readLaunch() {
   const model::Kernel& kernel = out.kernel;
   // Prefer a call site whose block is constant.
   const model::CallSite* chosen = nullptr;
+  bool foundConstant = false;
   for (const auto& site : kernel.callSites) {
     bool constant = true;
     for (const auto& component : site.block) {
       auto value = evaluateHost(component);
       constant = constant && value && value->constant();
     }
-    if (!chosen || (constant && !out.launchKnown)) chosen = &site;
-    out.launchKnown = out.launchKnown || constant;
+    if (!chosen || (constant && !foundConstant)) chosen = &site;
+    foundConstant = foundConstant || constant;
   }
   out.callSite = chosen;
-  out.launchKnown = chosen != nullptr;
 
   auto addSize = [&](const std::string& name, int bits) {
     auto& size = out.sizes[name];
@@ -58,7 +58,7 @@ void Lifter::readLaunch() {
   for (int a = 0; a < 3; ++a) {
     auto grid = chosen ? evaluateHost(chosen->grid[a]) : std::nullopt;
     auto block = chosen ? evaluateHost(chosen->block[a]) : std::nullopt;
-    if (!resolvable(grid) || !resolvable(block)) out.launchKnown = false;
+    out.axisKnown[a] = resolvable(grid) && resolvable(block);
     out.grid[a] = resolvable(grid) ? *grid : Polynomial::symbol(std::string("gridDim_") + axisNames[a]);
     out.block[a] = resolvable(block) ? *block : Polynomial::symbol(std::string("blockDim_") + axisNames[a]);
     Axis& axis = axes[a];

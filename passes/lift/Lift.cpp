@@ -23,6 +23,7 @@ Lifted Lifter::run() {
   if (failed) return out;
   peel(kernel.body);
   if (failed) return out;
+  dropDeadCode();
   // In this order: bounds need the dimensions, subscripts need the bounds, proofs need the subscripts.
   collectDims();
   if (!failed) boundDims();

@@ -65,6 +65,8 @@ private:
   bool peelDistributed(const model::Stmt& stmt);
   void collectDims();
   void boundDims();
+  // DeadCode.cpp
+  void dropDeadCode();
   // Delinearize.cpp
   void delinearize();
   void splitConstantStrides();

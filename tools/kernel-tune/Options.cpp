@@ -4,6 +4,7 @@
 #include "retile/Tuner/Sizes.h"
 
 #include <CLI/CLI.hpp>
+#include <cctype>
 #include <fmt/format.h>
 
 namespace retile::tool {
@@ -39,6 +40,14 @@ ExitCode printError(const Error& error) {
   return error.code;
 }
 
+/// CLI11's sentence with a small first letter, unless it starts with an option's or argument's name.
+static std::string inOurStyle(std::string message) {
+  if (message.size() > 1 && std::isupper(static_cast<unsigned char>(message[0])) &&
+      std::islower(static_cast<unsigned char>(message[1])))
+    message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
+  return message;
+}
+
 /// What CLI11 leaves as text.
 struct RawOptions {
   std::vector<std::string> sizes;
@@ -72,20 +81,24 @@ std::variant<Options, ExitCode> parseCommandLine(int argc, char** argv) {
   app.footer(examples);
   app.set_version_flag("-V,--version", "kernel-tune " RETILE_VERSION);
   app.add_option("DIR", options.directory, "a .retile directory")->required();
-  app.add_option("--kernel", options.kernelGlob, "only kernels whose id or name matches this pattern of * and ?");
+  app.add_option("--kernel", options.kernelGlob,
+                 "only kernels whose id or name matches this pattern of * and ?");
   app.add_option("--size", raw.sizes, "sizes as N=1024,K=64; repeat it to tune at several")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("--device", options.device, "cuda:N or cpu (default: cuda:0 when there is one, else cpu)");
-  app.add_option("--budget", raw.budget, "per kernel: a time as 60s, 10m, 1h, or evaluations as 500 (default: 60s)");
+  app.add_option("--budget", raw.budget,
+                 "per kernel: a time as 60s, 10m, 1h, or evaluations as 500 (default: 60s)");
   app.add_option("--strategy", options.strategy, strategyHelp());
   app.add_option("--objective", options.objective, "what to minimise: time");
   app.add_option("--db", options.database, "database of results (default: DIR/tune.db)");
   app.add_flag("--fresh", options.fresh, "start a new database; the old one becomes FILE.old");
-  app.add_option("--verify-only", options.verifyOnly, "verify N configurations, measure nothing")->check(CLI::PositiveNumber);
+  app.add_option("--verify-only", options.verifyOnly, "verify N configurations, measure nothing")
+      ->check(CLI::PositiveNumber);
   app.add_flag("--json", options.json, "one JSON object a line on stdout");
   app.add_option("--seed", options.seed, "seed of data and search (default: 1)");
-  app.add_option("--jobs", options.jobs, "compile threads (default: one per core)")->check(CLI::Range(1, 256));
+  app.add_option("--jobs", options.jobs, "compile threads (default: one per core)")
+      ->check(CLI::Range(1, 256));
   app.add_flag("--quiet", options.quiet, "no progress");
   try {
     app.parse(argc, argv);
@@ -93,7 +106,7 @@ std::variant<Options, ExitCode> parseCommandLine(int argc, char** argv) {
     app.exit(done);
     return ExitCode::Success;
   } catch (const CLI::ParseError& error) {
-    return printError({error.what(), "`kernel-tune --help` shows all options"});
+    return printError({inOurStyle(error.what()), "`kernel-tune --help` shows all options"});
   }
   if (Status interpreted = interpret(raw, options); !interpreted)
     return printError(interpreted.error());

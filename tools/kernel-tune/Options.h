@@ -19,7 +19,8 @@ struct Options {
   bool fresh = false, json = false, quiet = false;
 };
 
-/// The options, or the exit code when there is nothing more to do (help, version, or a usage error already printed).
+/// The options, or the exit code when there is nothing more to do (help, version, or a usage error already
+/// printed).
 std::variant<Options, ExitCode> parseCommandLine(int argc, char** argv);
 
 /// Prints "kernel-tune: error: ..." and the note, and hands back the error's exit code.

@@ -16,12 +16,15 @@ ProgressLine::ProgressLine(bool quiet, const tuner::DeviceInfo& device, std::opt
     : quiet(quiet), terminal(::isatty(STDERR_FILENO)), device(device), copyBandwidth(copyBandwidth) {}
 
 std::string ProgressLine::describe(const tuner::Progress& progress) const {
-  std::string text = fmt::format("{}: {:3.0f}% {} done", progress.kernel->id, progress.share * 100, progress.done);
+  std::string text =
+      fmt::format("{}: {:3.0f}% {} done", progress.kernel->id, progress.share * 100, progress.done);
   if (progress.fromRecords)
     text += fmt::format(" ({} from records)", progress.fromRecords);
   if (progress.bestMs) {
-    report::Rates rates = report::ratesOf(*progress.kernel, progress.sizes, device, *progress.bestMs, copyBandwidth);
-    text += fmt::format(", best {} ms {:.2f}x", report::milliseconds(*progress.bestMs), progress.originalMs / *progress.bestMs);
+    report::Rates rates =
+        report::ratesOf(*progress.kernel, progress.sizes, device, *progress.bestMs, copyBandwidth);
+    text += fmt::format(", best {} ms {:.2f}x", report::milliseconds(*progress.bestMs),
+                        progress.originalMs / *progress.bestMs);
     if (rates.gigabytes)
       text += fmt::format(" {:.4g} GB/s", *rates.gigabytes);
     if (rates.gigaflops)
@@ -46,7 +49,8 @@ void ProgressLine::show(const tuner::Progress& progress) {
     return;
   }
   winsize window{};
-  std::size_t width = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 8 ? window.ws_col - 1u : 79u;
+  std::size_t width =
+      ::ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 8 ? window.ws_col - 1u : 79u;
   fmt::print(stderr, "\r\x1b[K{}", text.size() > width ? oneLine(text, width - 3) : text);
   std::fflush(stderr);
   drawn = true;

@@ -1,4 +1,5 @@
-// kernel-tune: reads a .retile directory, opens a device, and tunes or verifies each kernel at each choice of sizes.
+// kernel-tune: reads a .retile directory, opens a device, and tunes or verifies each kernel at each choice of
+// sizes.
 #include "Options.h"
 #include "ProgressLine.h"
 #include "retile/Report/Report.h"
@@ -33,9 +34,12 @@ static bool isSelected(const Options& options, const manifest::Kernel& kernel) {
   return matchesGlob(options.kernelGlob, kernel.id) || matchesGlob(options.kernelGlob, kernel.kernel);
 }
 
+/// Every selected kernel at every choice of sizes. A kernel without usable sizes is left out with a warning; that none is
+/// left is an error.
 static Expected<std::vector<Job>> makeJobs(const Options& options, const manifest::Manifest& manifest,
                                            const tuner::DeviceInfo& device) {
   std::vector<Job> jobs;
+  std::vector<Error> unusable;
   std::vector<tuner::Bindings> given = options.sizes;
   if (given.empty())
     given.emplace_back();
@@ -45,14 +49,19 @@ static Expected<std::vector<Job>> makeJobs(const Options& options, const manifes
     for (const tuner::Bindings& sizes : given) {
       auto chosen = options.verifyOnly ? tuner::chooseSmallSizes(kernel, sizes, device)
                                        : tuner::chooseSizes(kernel, sizes, device);
-      if (!chosen)
-        return chosen.error();
-      jobs.push_back({&kernel, chosen->sizes, chosen->note});
+      if (chosen)
+        jobs.push_back({&kernel, chosen->sizes, chosen->note});
+      else
+        unusable.push_back(chosen.error());
     }
   }
+  if (jobs.empty() && !unusable.empty())
+    return unusable.front();
   if (jobs.empty())
     return Error{fmt::format("no kernel matches '{}'", oneLine(options.kernelGlob, 60)),
-                 fmt::format("{} lists {} kernels", options.directory + "/manifest.json", manifest.kernels.size())};
+                 fmt::format("kernels in {}/manifest.json: {}", options.directory, manifest.kernels.size())};
+  for (const Error& error : unusable)
+    fmt::print(stderr, "kernel-tune: warning: {}\n", oneLine(error.message, 600));
   return jobs;
 }
 
@@ -72,14 +81,14 @@ static ExitCode runVerifyOnly(const Options& options, tuner::Backend& backend, c
   for (const Job& job : jobs) {
     if (!options.quiet && !job.note.empty())
       fmt::print(stderr, "{}\n", sizesNote(job));
-    tuner::VerifyReport report =
-        tuner::verifyOnly(backend, *job.kernel, job.sizes, {options.verifyOnly, options.seed, options.jobs, &interrupted});
+    tuner::VerifyReport report = tuner::verifyOnly(
+        backend, *job.kernel, job.sizes, {options.verifyOnly, options.seed, options.jobs, &interrupted});
     mismatch |= report.mismatched != 0;
     if (options.json) {
       fmt::print("{}\n", report::jsonLine(*job.kernel, report));
     } else {
-      fmt::print("{} at {}: verified={} mismatched={} failed={} valid={}\n", job.kernel->id, tuner::toString(job.sizes),
-                 report.verified, report.mismatched, report.failed, report.valid);
+      fmt::print("{} at {}: verified={} mismatched={} failed={} valid={}\n", job.kernel->id,
+                 tuner::toString(job.sizes), report.verified, report.mismatched, report.failed, report.valid);
       if (!report.unsupported.empty())
         fmt::print("  unsupported: {}\n", report.unsupported);
       for (const std::string& detail : report.details)
@@ -94,7 +103,8 @@ static ExitCode runVerifyOnly(const Options& options, tuner::Backend& backend, c
 
 /// Tunes every job and writes what is known after each, so that an interrupted run leaves a usable tuned/.
 static Expected<std::vector<tuner::TuneResult>> runTuning(const Options& options, tuner::Backend& backend,
-                                                          const manifest::Manifest& manifest, const std::vector<Job>& jobs,
+                                                          const manifest::Manifest& manifest,
+                                                          const std::vector<Job>& jobs,
                                                           std::optional<double> copyBandwidth) {
   auto records = tuner::Records::open(options.database, options.fresh);
   if (!records)
@@ -107,7 +117,8 @@ static Expected<std::vector<tuner::TuneResult>> runTuning(const Options& options
     auto key = tuner::makeKey(options.directory, manifest.compile, *job.kernel, job.sizes, backend.info());
     if (!key)
       return key.error();
-    tuner::SessionOptions session{options.strategy, options.seed, options.budget, options.jobs, &interrupted, {}, {}};
+    tuner::SessionOptions session{
+        options.strategy, options.seed, options.budget, options.jobs, &interrupted, {}, {}};
     session.onProgress = [&](const tuner::Progress& progress) { line.show(progress); };
     session.onNote = [&](const std::string& text) { line.note(text); };
     auto result = tuner::tune(backend, *records, *key, *job.kernel, job.sizes, session);
@@ -119,7 +130,9 @@ static Expected<std::vector<tuner::TuneResult>> runTuning(const Options& options
       fmt::print("{}\n", report::jsonLine(*result, backend.info(), copyBandwidth));
       std::fflush(stdout);
     }
-    if (Status written = report::writeTuned(options.directory, manifest, results, backend.info(), copyBandwidth); !written)
+    if (Status written =
+            report::writeTuned(options.directory, manifest, results, backend.info(), copyBandwidth);
+        !written)
       return written.error();
     if (interrupted)
       break;
@@ -133,12 +146,15 @@ static ExitCode tuneAll(const Options& options, tuner::Backend& backend, const m
   auto results = runTuning(options, backend, manifest, jobs, copyBandwidth);
   if (!results)
     return tool::printError(results.error());
-  bool mismatch = false;
-  for (const tuner::TuneResult& result : *results)
+  bool mismatch = false, ran = false;
+  for (const tuner::TuneResult& result : *results) {
     mismatch |= result.mismatched != 0;
+    ran |= result.unsupported.empty() && result.failure.empty();
+  }
   if (!options.json)
-    fmt::print("{}\n{}\n", report::table(*results, backend.info(), copyBandwidth), report::summaryLine(*results));
-  return mismatch ? ExitCode::Refused : ExitCode::Success;
+    fmt::print("{}\n{}\n", report::table(*results, backend.info(), copyBandwidth),
+               report::summaryLine(*results));
+  return mismatch || !ran ? ExitCode::Refused : ExitCode::Success;
 }
 
 /// Before any work: the folder takes tuned/, and the strategy exists.
@@ -146,12 +162,13 @@ static Status checkBeforeWork(const Options& options) {
   if (options.verifyOnly)
     return {};
   if (::access(options.directory.c_str(), W_OK) != 0)
-    return Error{fmt::format("cannot write to '{}'", options.directory), "the results go to DIR/tuned and DIR/tune.db",
-                 ExitCode::Environment};
+    return Error{fmt::format("cannot write to '{}'", options.directory),
+                 "the results go to DIR/tuned and DIR/tune.db", ExitCode::Environment};
   for (const tuner::StrategyInfo& info : tuner::strategies())
     if (info.name == options.strategy)
       return {};
-  return Error{fmt::format("unknown strategy '{}'", oneLine(options.strategy, 40)), "`kernel-tune --help` lists them"};
+  return Error{fmt::format("unknown strategy '{}'", oneLine(options.strategy, 40)),
+               "`kernel-tune --help` lists them"};
 }
 
 static ExitCode run(const Options& options) {
@@ -172,7 +189,8 @@ static ExitCode run(const Options& options) {
   if (!jobs)
     return tool::printError(jobs.error());
   std::signal(SIGINT, onInterrupt);
-  return options.verifyOnly ? runVerifyOnly(options, **backend, *jobs) : tuneAll(options, **backend, *manifest, *jobs);
+  return options.verifyOnly ? runVerifyOnly(options, **backend, *jobs)
+                            : tuneAll(options, **backend, *manifest, *jobs);
 }
 
 int main(int argc, char** argv) {
@@ -182,6 +200,7 @@ int main(int argc, char** argv) {
       return static_cast<int>(*code);
     return static_cast<int>(run(std::get<Options>(parsed)));
   } catch (const std::exception& error) {
-    return static_cast<int>(tool::printError({fmt::format("internal error: {}", error.what()), "", ExitCode::Internal}));
+    return static_cast<int>(
+        tool::printError({fmt::format("internal error: {}", error.what()), "", ExitCode::Internal}));
   }
 }

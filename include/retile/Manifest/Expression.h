@@ -25,12 +25,14 @@ class Program;
 class Expression {
 public:
   static Expected<Expression> parse(const std::string& text);
-  /// Error on an unknown name, overflow, or division by zero. What `&&`, `||` and `?:` leave out is not evaluated.
+  /// Error on an unknown name, overflow, or division by zero. What `&&`, `||` and `?:` leave out is not
+  /// evaluated.
   Expected<std::int64_t> evaluate(const Bindings& bindings) const;
   /// Free names.
   std::set<std::string> names() const;
-  /// The same as a C++ expression over `long long`, for dispatchers: names are written as `spelling` says, else left
-  /// alone, and what C++ lacks is `retile::host::floordiv`, `floormod`, `ceildiv`, `minimum`, `maximum`, `absolute`.
+  /// The same as a C++ expression over `long long`, for dispatchers: names are written as `spelling` says,
+  /// else left alone, and what C++ lacks is `retile::host::floordiv`, `floormod`, `ceildiv`, `minimum`,
+  /// `maximum`, `absolute`.
   std::string toCxx(const Spelling& spelling = {}) const;
   /// For inner loops: the value of `slots[i]` is the i-th of Program::run's. Error on a name that is no slot.
   Expected<Program> compile(const std::vector<std::string>& slots) const;

@@ -1,4 +1,5 @@
-// What kernel-tune leaves behind: a table or JSON lines for people and scripts, and the tuned/ folder for programs.
+// What kernel-tune leaves behind: a table or JSON lines for people and scripts, and the tuned/ folder for
+// programs.
 #pragma once
 
 #include "retile/Tuner/Session.h"
@@ -15,8 +16,8 @@ struct Rates {
   std::optional<double> roofline;             ///< share of the measured copy bandwidth, 0 to 1
 };
 
-Rates ratesOf(const manifest::Kernel& kernel, const tuner::Bindings& sizes, const tuner::DeviceInfo& device, double ms,
-              std::optional<double> copyBandwidth);
+Rates ratesOf(const manifest::Kernel& kernel, const tuner::Bindings& sizes, const tuner::DeviceInfo& device,
+              double ms, std::optional<double> copyBandwidth);
 
 /// "0.0123 ms", "12.3 ms": four significant digits.
 std::string milliseconds(double ms);
@@ -25,11 +26,13 @@ std::string milliseconds(double ms);
 std::string table(const std::vector<tuner::TuneResult>& results, const tuner::DeviceInfo& device,
                   std::optional<double> copyBandwidth);
 
-/// "verified=N mismatched=N failed=N speedup=X.XX": the sums, and the geometric mean over the results that ran.
+/// "verified=N mismatched=N failed=N speedup=X.XX": the sums, and the geometric mean over the results that
+/// ran.
 std::string summaryLine(const std::vector<tuner::TuneResult>& results);
 
 /// One JSON object on one line, without a newline.
-std::string jsonLine(const tuner::TuneResult& result, const tuner::DeviceInfo& device, std::optional<double> copyBandwidth);
+std::string jsonLine(const tuner::TuneResult& result, const tuner::DeviceInfo& device,
+                     std::optional<double> copyBandwidth);
 std::string jsonLine(const manifest::Kernel& kernel, const tuner::VerifyReport& report);
 
 /// DIR/tuned/result.json: device, and the objects of jsonLine.
@@ -37,14 +40,16 @@ std::string resultJson(const std::vector<tuner::TuneResult>& results, const tune
                        std::optional<double> copyBandwidth);
 
 /// The text of tuned/<id>.tuned.cuh: see TunedHeader.cpp. `results` are those of one kernel.
-Expected<std::string> tunedHeader(const manifest::Manifest& manifest, const std::vector<tuner::TuneResult>& results,
+Expected<std::string> tunedHeader(const manifest::Manifest& manifest,
+                                  const std::vector<tuner::TuneResult>& results,
                                   const tuner::DeviceInfo& device);
 
-/// The dispatcher's name, as "retile::gemm_kernel": the kernel's own, or its id's where two kernels share one.
+/// The dispatcher's name, as "retile::gemm_kernel": the kernel's own, or its id's where two kernels share
+/// one.
 std::string dispatcherName(const manifest::Manifest& manifest, const manifest::Kernel& kernel);
 
-/// Writes DIR/tuned: a header per kernel, the template texts and retile.cuh that it includes, and result.json. Each file
-/// is complete or absent.
+/// Writes DIR/tuned: a header per kernel, the template texts and retile.cuh that it includes, and
+/// result.json. Each file is complete or absent.
 Status writeTuned(const std::string& directory, const manifest::Manifest& manifest,
                   const std::vector<tuner::TuneResult>& results, const tuner::DeviceInfo& device,
                   std::optional<double> copyBandwidth);

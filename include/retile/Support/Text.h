@@ -24,7 +24,8 @@ std::optional<std::int64_t> parseInteger(std::string_view text);
 /// Whether `text` is a C identifier.
 bool isIdentifier(std::string_view text);
 
-/// Whether `text` matches a shell pattern of `*` and `?`; linear in the product of the lengths, never exponential.
+/// Whether `text` matches a shell pattern of `*` and `?`; linear in the product of the lengths, never
+/// exponential.
 bool matchesGlob(std::string_view pattern, std::string_view text);
 
 /// `text` on one line: control characters become blanks, and what exceeds `limit` bytes becomes "...".

@@ -107,7 +107,7 @@ struct Lifted {
   std::vector<Assumption> assumptions;
   std::vector<Remark> remarks;
   std::array<Polynomial, 3> grid, block;
-  bool launchKnown = false;
+  std::array<bool, 3> axisKnown{};   ///< grid and block of the axis are expressions over sizes
   bool hasLocalArrays = false;
   const model::CallSite* callSite = nullptr;
 

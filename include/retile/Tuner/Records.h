@@ -9,8 +9,8 @@
 
 namespace retile::tuner {
 
-/// What a result belongs to. The hashes cover the sources, the compile flags and the kernel's entry in the manifest, so
-/// that results of an edited template are never mixed with those of another.
+/// What a result belongs to. The hashes cover the sources, the compile flags and the kernel's entry in the
+/// manifest, so that results of an edited template are never mixed with those of another.
 struct RecordKey {
   std::string kernel, templateHash, referenceHash, sizes, device;
 };
@@ -28,8 +28,8 @@ struct Record {
 /// One SQLite file, in WAL mode and synchronous=FULL.
 class Records {
 public:
-  /// Makes the file when there is none; `fresh` first moves an existing one to PATH.old. A file that is not a sound
-  /// database of this version is an Input error, one that cannot be written an Environment error.
+  /// Makes the file when there is none; `fresh` first moves an existing one to PATH.old. A file that is not a
+  /// sound database of this version is an Input error, one that cannot be written an Environment error.
   static Expected<Records> open(const std::string& path, bool fresh);
 
   Expected<std::optional<Record>> find(const RecordKey& key, const std::string& config) const;
@@ -42,7 +42,7 @@ private:
 };
 
 /// The key of `kernel` at `sizes` on a device, from the files in `directory` as they are now.
-Expected<RecordKey> makeKey(const std::string& directory, const manifest::CompileFlags& flags, const manifest::Kernel& kernel,
-                            const Bindings& sizes, const DeviceInfo& device);
+Expected<RecordKey> makeKey(const std::string& directory, const manifest::CompileFlags& flags,
+                            const manifest::Kernel& kernel, const Bindings& sizes, const DeviceInfo& device);
 
 } // namespace retile::tuner

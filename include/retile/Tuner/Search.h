@@ -1,5 +1,5 @@
-// Search strategies: ask for a configuration, tell what it took. One file each under lib/Tuner/Search; Strategies.def is
-// their only registration.
+// Search strategies: ask for a configuration, tell what it took. One file each under lib/Tuner/Search;
+// Strategies.def is their only registration.
 #pragma once
 
 #include "retile/Tuner/Space.h"
@@ -26,8 +26,8 @@ struct Proposal {
   static Proposal done() { return {Kind::Done, {}}; }
 };
 
-/// Seeded and replayable: the same answers in the same order give the same proposals. Several proposals may be pending;
-/// results are told in the order in which they were proposed.
+/// Seeded and replayable: the same answers in the same order give the same proposals. Several proposals may
+/// be pending; results are told in the order in which they were proposed.
 class Strategy {
 public:
   virtual ~Strategy() = default;
@@ -53,6 +53,7 @@ struct StrategyInfo {
 const std::vector<StrategyInfo>& strategies();
 
 /// Error on an unknown name. The identity configuration, when it is legal, is proposed first by each of them.
-Expected<std::unique_ptr<Strategy>> makeStrategy(const std::string& name, const Space& space, const StrategyOptions& options);
+Expected<std::unique_ptr<Strategy>> makeStrategy(const std::string& name, const Space& space,
+                                                 const StrategyOptions& options);
 
 } // namespace retile::tuner

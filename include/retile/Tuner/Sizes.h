@@ -20,17 +20,20 @@ struct ChosenSizes {
   std::string note; ///< what was chosen for the user and why; empty when everything was given
 };
 
-/// Values for every size of `kernel`: those given, then the call site's constants, and for the rest the smallest power of
-/// two with a working set of four times the L2 (1 MiB on cpu). Error when a given size is outside its range, or when
-/// no choice meets the kernel's size assumptions.
-Expected<ChosenSizes> chooseSizes(const manifest::Kernel& kernel, const Bindings& given, const DeviceInfo& device);
+/// Values for every size of `kernel`: those given, then the call site's constants, and for the rest the
+/// smallest power of two with a working set of four times the L2 (1 MiB on cpu). Error when a given size is
+/// outside its range, or when no choice meets the kernel's size assumptions.
+Expected<ChosenSizes> chooseSizes(const manifest::Kernel& kernel, const Bindings& given,
+                                  const DeviceInfo& device);
 
 /// The same for verification: what is not given is small and odd.
-Expected<ChosenSizes> chooseSmallSizes(const manifest::Kernel& kernel, const Bindings& given, const DeviceInfo& device);
+Expected<ChosenSizes> chooseSmallSizes(const manifest::Kernel& kernel, const Bindings& given,
+                                       const DeviceInfo& device);
 
-/// Small sizes to verify at, the most telling first: distinct primes, one below and above a power of two, ones, and for
-/// kernels that need divisibility multiples of powers of two. Each meets the size assumptions.
-std::vector<Bindings> smallSizes(const manifest::Kernel& kernel, const Bindings& given, const DeviceInfo& device);
+/// Small sizes to verify at, the most telling first: distinct primes, one below and above a power of two,
+/// ones, and for kernels that need divisibility multiples of powers of two. Each meets the size assumptions.
+std::vector<Bindings> smallSizes(const manifest::Kernel& kernel, const Bindings& given,
+                                 const DeviceInfo& device);
 
 /// The first `size` assumption that fails at `sizes`; empty when all hold.
 std::string failedAssumption(const manifest::Kernel& kernel, const Bindings& sizes, const DeviceInfo& device);
@@ -39,6 +42,7 @@ std::string failedAssumption(const manifest::Kernel& kernel, const Bindings& siz
 std::optional<std::int64_t> valueOf(const manifest::ExprText& text, const Bindings& bindings);
 
 /// Bytes of all tensors; nullopt when an extent has no value or is negative.
-std::optional<std::int64_t> workingSet(const manifest::Kernel& kernel, const Bindings& sizes, const DeviceInfo& device);
+std::optional<std::int64_t> workingSet(const manifest::Kernel& kernel, const Bindings& sizes,
+                                       const DeviceInfo& device);
 
 } // namespace retile::tuner

@@ -1,8 +1,9 @@
 // The legal configurations of one kernel at given sizes on a device.
 //
-// The parameters are ordered so that constraints bind early. After the first k of them are chosen, the rest depends only
-// on those of the k that an open constraint still names; prefixes that agree on these share their number of completions.
-// This counts and indexes spaces of any size without listing them: independent groups of parameters never multiply.
+// The parameters are ordered so that constraints bind early. After the first k of them are chosen, the rest
+// depends only on those of the k that an open constraint still names; prefixes that agree on these share
+// their number of completions. This counts and indexes spaces of any size without listing them: independent
+// groups of parameters never multiply.
 #pragma once
 
 #include "retile/Manifest/Manifest.h"
@@ -23,10 +24,11 @@ std::string toString(const Bindings& bindings);
 
 class Space {
 public:
-  /// Adds to the kernel's constraints that a launch fits the device: positive grid and block, threads a block, and
-  /// dynamic shared memory. A constraint that overflows or divides by zero excludes the configuration. Error when the
-  /// space cannot be solved within the work limit.
-  static Expected<Space> open(const manifest::Kernel& kernel, const Bindings& sizes, const DeviceInfo& device);
+  /// Adds to the kernel's constraints that a launch fits the device: positive grid and block, threads a
+  /// block, and dynamic shared memory. A constraint that overflows or divides by zero excludes the
+  /// configuration. Error when the space cannot be solved within the work limit.
+  static Expected<Space> open(const manifest::Kernel& kernel, const Bindings& sizes,
+                              const DeviceInfo& device);
 
   /// Number of legal configurations; at most 2^63 is reported.
   std::uint64_t count() const;
@@ -35,7 +37,8 @@ public:
   /// Uniform over the legal configurations; count() must not be 0.
   Config sample(std::mt19937_64& random) const;
   bool contains(const Config& config) const;
-  /// Every legal configuration that differs from `config` in one parameter, parameters and values in manifest order.
+  /// Every legal configuration that differs from `config` in one parameter, parameters and values in manifest
+  /// order.
   std::vector<Config> neighbours(const Config& config) const;
   /// The `original` values, legal or not.
   const Config& identity() const;

@@ -10,7 +10,7 @@
 namespace retile::tuner {
 
 struct VerifyReport {
-  std::uint64_t valid = 0;          ///< legal configurations at these sizes
+  std::uint64_t valid = 0; ///< legal configurations at these sizes
   std::uint64_t verified = 0, mismatched = 0, failed = 0;
   std::string unsupported;          ///< why the device cannot run it; only when the backend says so
   std::vector<std::string> details; ///< the first few configurations that did not verify, with reasons

@@ -6,12 +6,15 @@ namespace retile::backend {
 
 std::string candidateEntry(const tuner::Candidate& candidate) {
   const manifest::Kernel& kernel = *candidate.kernel;
-  if (!candidate.config) return kernel.referenceEntry;
-  if (kernel.templateParameters.empty()) return kernel.templateEntry;
+  if (!candidate.config)
+    return kernel.referenceEntry;
+  if (kernel.templateParameters.empty())
+    return kernel.templateEntry;
   std::string text = kernel.templateEntry + "<";
   for (const std::string& name : kernel.templateParameters) {
     const auto value = candidate.config->find(name);
-    text += (text.back() == '<' ? "" : ", ") + std::to_string(value == candidate.config->end() ? 0 : value->second);
+    text += (text.back() == '<' ? "" : ", ") +
+            std::to_string(value == candidate.config->end() ? 0 : value->second);
   }
   return text + ">";
 }
@@ -19,10 +22,13 @@ std::string candidateEntry(const tuner::Candidate& candidate) {
 std::string macroSizes(const tuner::Candidate& candidate) {
   std::string text;
   for (const manifest::Size& size : candidate.kernel->sizes) {
-    if (size.kind != "macro") continue;
+    if (size.kind != "macro")
+      continue;
     const auto given = candidate.sizes.find(size.name);
-    if (given != candidate.sizes.end()) text += fmt::format("#define {} {}\n", size.name, given->second);
-    else if (size.defaultValue) text += fmt::format("#define {} {}\n", size.name, *size.defaultValue);
+    if (given != candidate.sizes.end())
+      text += fmt::format("#define {} {}\n", size.name, given->second);
+    else if (size.defaultValue)
+      text += fmt::format("#define {} {}\n", size.name, *size.defaultValue);
   }
   return text;
 }

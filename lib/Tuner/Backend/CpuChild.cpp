@@ -59,8 +59,8 @@ void onSignal(int signal, siginfo_t* info, void*) {
     for (const Arena* arena : active->arenas)
       if (arena->locate(info->si_addr, tensor, beyond)) {
         const char* side = beyond < 0 ? "bytes before" : "bytes past the end of";
-        std::snprintf(what, sizeof what, "%s touches memory %lld %s %s", where, beyond < 0 ? -beyond : beyond, side,
-                      active->problem->tensors[tensor].name.c_str());
+        std::snprintf(what, sizeof what, "%s touches memory %lld %s %s", where, beyond < 0 ? -beyond : beyond,
+                      side, active->problem->tensors[tensor].name.c_str());
       }
   finishChild(Outcome::Crash, what);
 }
@@ -72,19 +72,22 @@ void installHandlers() {
   struct sigaction action = {};
   action.sa_sigaction = onSignal;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND;
-  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
+    sigaction(signal, &action, nullptr);
 }
 
 /// A loaded module with the addresses of its entry points.
 class Module {
 public:
   explicit Module(const CpuBinary& binary) : library(dlopen(binary.path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-    if (!library) finishChild(Outcome::LaunchError, dlerror());
+    if (!library)
+      finishChild(Outcome::LaunchError, dlerror());
     find<void(const simt::Services*)>("retile_simt_attach")(&fiberServices());
   }
   template <class F> F* find(const std::string& name) const {
     void* address = dlsym(library, name.c_str());
-    if (!address) finishChild(Outcome::LaunchError, ("the module lacks " + name).c_str());
+    if (!address)
+      finishChild(Outcome::LaunchError, ("the module lacks " + name).c_str());
     return reinterpret_cast<F*>(address);
   }
 
@@ -95,13 +98,17 @@ private:
 /// Copies a module variable's contents from the arena, or back.
 void copySymbols(const Module& module, const Problem& problem, const Arena& arena, bool toModule) {
   for (std::size_t i = 0; i < problem.tensors.size(); ++i) {
-    if (problem.tensors[i].symbol.empty()) continue;
+    if (problem.tensors[i].symbol.empty())
+      continue;
     unsigned long long room = 0;
     void* address = module.find<void*(unsigned long long*)>(fmt::format("retile_symbol_{}", i))(&room);
     if (room < arena.size(i))
-      finishChild(Outcome::LaunchError, (problem.tensors[i].symbol + " is smaller than the manifest says").c_str());
-    if (toModule) std::memcpy(address, arena.data(i), arena.size(i));
-    else std::memcpy(arena.data(i), address, arena.size(i));
+      finishChild(Outcome::LaunchError,
+                  (problem.tensors[i].symbol + " is smaller than the manifest says").c_str());
+    if (toModule)
+      std::memcpy(address, arena.data(i), arena.size(i));
+    else
+      std::memcpy(arena.data(i), address, arena.size(i));
   }
 }
 
@@ -147,10 +154,12 @@ void verifyBody(const ChildRun& run) {
 }
 
 void flush(std::vector<unsigned char>& memory) {
-  for (std::size_t i = 0; i < memory.size(); i += 64) ++memory[i];
+  for (std::size_t i = 0; i < memory.size(); i += 64)
+    ++memory[i];
 }
 
-void timeBody(const std::vector<ChildRun>& runs, double minSeconds, double giveUpSeconds, std::size_t flushBytes) {
+void timeBody(const std::vector<ChildRun>& runs, double minSeconds, double giveUpSeconds,
+              std::size_t flushBytes) {
   std::vector<Module> modules;
   std::vector<Arguments> arguments;
   std::vector<unsigned char> scratch(flushBytes);
@@ -171,13 +180,17 @@ void timeBody(const std::vector<ChildRun>& runs, double minSeconds, double giveU
     report->times[which][report->counts[which]++] = seconds;
     total += seconds;
     slow = slow && seconds > giveUpSeconds;
-    if (slow && step == 2) break;
-    if (total >= minSeconds && step % 4 == 3) break;
-    if (total >= 10 * minSeconds && step >= 2 && (runs.size() == 1 || step % 4 == 3)) break;
+    if (slow && step == 2)
+      break;
+    if (total >= minSeconds && step % 4 == 3)
+      break;
+    if (total >= 10 * minSeconds && step >= 2 && (runs.size() == 1 || step % 4 == 3))
+      break;
   }
 }
 
-/// Collects the child's status; false when it has not ended in time. Polls where the kernel has no pidfd_open.
+/// Collects the child's status; false when it has not ended in time. Polls where the kernel has no
+/// pidfd_open.
 bool waitForEnd(pid_t child, double seconds, int& status) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   const int handle = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
@@ -187,9 +200,11 @@ bool waitForEnd(pid_t child, double seconds, int& status) {
     pollfd waiting{handle, POLLIN, 0};
     poll(&waiting, handle >= 0 ? 1 : 0, left <= 0 ? 0 : handle >= 0 ? static_cast<int>(left * 1000) + 1 : 1);
     ended = waitpid(child, &status, WNOHANG) == child;
-    if (left <= 0) break;
+    if (left <= 0)
+      break;
   }
-  if (handle >= 0) close(handle);
+  if (handle >= 0)
+    close(handle);
   return ended;
 }
 
@@ -198,12 +213,14 @@ void enterChild() {
   const rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
   const int null = open("/dev/null", O_RDWR);
-  for (int fd = 0; fd <= 2; ++fd) dup2(null, fd);
+  for (int fd = 0; fd <= 2; ++fd)
+    dup2(null, fd);
   installHandlers();
 }
 
 /// Forks, runs `body` and collects the report.
-ChildResult inChild(const ChildRun& first, double deadline, const std::function<void()>& body, Report& shared) {
+ChildResult inChild(const ChildRun& first, double deadline, const std::function<void()>& body,
+                    Report& shared) {
   ChildResult result;
   shared.outcome = Outcome::Crash;
   const pid_t child = fork();
@@ -214,11 +231,13 @@ ChildResult inChild(const ChildRun& first, double deadline, const std::function<
     body();
     finishChild(Outcome::Ok, "");
   }
-  if (child < 0) return {Outcome::Crash, "cannot fork", 0, {}};
+  if (child < 0)
+    return {Outcome::Crash, "cannot fork", 0, {}};
   int status = 0;
   if (!waitForEnd(child, deadline, status)) {
     kill(child, SIGKILL);
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
     return {Outcome::Timeout, fmt::format("no end after {:.1f} s", deadline), deadline, {}};
   }
   result.outcome = shared.outcome;
@@ -239,7 +258,8 @@ public:
   SharedReport()
       : memory(mmap(nullptr, sizeof(Report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {}
   ~SharedReport() {
-    if (memory != MAP_FAILED) munmap(memory, sizeof(Report));
+    if (memory != MAP_FAILED)
+      munmap(memory, sizeof(Report));
   }
   Report* get() const { return memory == MAP_FAILED ? nullptr : static_cast<Report*>(memory); }
 
@@ -251,16 +271,19 @@ private:
 
 ChildResult runChild(const ChildRun& run) {
   const SharedReport shared;
-  if (!shared.get()) return {Outcome::Crash, "no memory for the child's report", 0, {}};
+  if (!shared.get())
+    return {Outcome::Crash, "no memory for the child's report", 0, {}};
   return inChild(run, run.deadlineSeconds, [&] { verifyBody(run); }, *shared.get());
 }
 
 std::vector<ChildResult> timeChild(const std::vector<ChildRun>& runs, double minSeconds, double giveUpSeconds,
                                    std::size_t flushBytes) {
   const SharedReport shared;
-  if (!shared.get()) return std::vector<ChildResult>(runs.size(), {Outcome::Crash, "no memory for the child's report", 0, {}});
-  const ChildResult all = inChild(runs[0], runs[0].deadlineSeconds,
-                                  [&] { timeBody(runs, minSeconds, giveUpSeconds, flushBytes); }, *shared.get());
+  if (!shared.get())
+    return std::vector<ChildResult>(runs.size(), {Outcome::Crash, "no memory for the child's report", 0, {}});
+  const ChildResult all = inChild(
+      runs[0], runs[0].deadlineSeconds, [&] { timeBody(runs, minSeconds, giveUpSeconds, flushBytes); },
+      *shared.get());
   std::vector<ChildResult> results(runs.size(), all);
   for (std::size_t i = 0; i < runs.size(); ++i)
     results[i].times.assign(shared.get()->times[i], shared.get()->times[i] + shared.get()->counts[i]);

@@ -13,8 +13,10 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace retile::backend {
@@ -28,35 +30,44 @@ constexpr double compileSeconds = 120;
 std::vector<std::string> words(const std::string& text) {
   std::vector<std::string> parts;
   for (std::string& part : split(text, '\n'))
-    if (!part.empty()) parts.push_back(std::move(part));
+    if (!part.empty())
+      parts.push_back(std::move(part));
   return parts;
 }
 
 /// The SIMT headers as files; the folder is named by their hash.
 Expected<std::string> writeSimtFiles(const ArtifactCache& cache, std::string& hash) {
   std::string all;
-  for (const device::File& file : device::files()) all += std::string(file.path) + "\n" + std::string(file.text);
+  for (const device::File& file : device::files())
+    all += std::string(file.path) + "\n" + std::string(file.text);
   hash = manifest::sha256(all);
   const std::string root = cache.directory() + "/device-" + hash.substr(0, 16);
   for (const device::File& file : device::files()) {
     const std::string path = root + "/" + std::string(file.path);
-    if (Status made = makeDirectory(fs::path(path).parent_path().string()); !made) return made.error();
+    if (Status made = makeDirectory(fs::path(path).parent_path().string()); !made)
+      return made.error();
     Expected<std::string> existing = readFile(path);
-    if (existing && *existing == file.text) continue;
-    if (Status written = writeFileAtomically(path, std::string(file.text)); !written) return written.error();
+    if (existing && *existing == file.text)
+      continue;
+    if (Status written = writeFileAtomically(path, std::string(file.text)); !written)
+      return written.error();
   }
+  utimensat(AT_FDCWD, root.c_str(), nullptr, 0);
   return root;
 }
 
 /// The functions by which the runner finds the kernel and its module's variables.
 std::string entryPoints(const manifest::Kernel& kernel, const std::string& entry, std::size_t arguments) {
   std::string text = "#line 1 \"retile-entry\"\n";
-  text += fmt::format("extern \"C\" void retile_entry(void* const* a) {{ ::retile::simt::invoke<{}>(&{}, a); }}\n",
-                      arguments, entry);
+  text += fmt::format(
+      "RETILE_SIMT_EXPORT void retile_entry(void* const* a) {{ ::retile::simt::invoke<{}>(&{}, a); }}\n",
+      arguments, entry);
   for (std::size_t i = 0; i < kernel.tensors.size(); ++i)
     if (const auto& symbol = kernel.tensors[i].symbol)
-      text += fmt::format("extern \"C\" void* retile_symbol_{}(unsigned long long* bytes) {{ *bytes = sizeof({}); "
-                          "return (void*)&{}; }}\n", i, *symbol, *symbol);
+      text += fmt::format(
+          "RETILE_SIMT_EXPORT void* retile_symbol_{}(unsigned long long* bytes) {{ *bytes = sizeof({}); "
+          "return (void*)&{}; }}\n",
+          i, *symbol, *symbol);
   return text;
 }
 
@@ -65,23 +76,30 @@ std::string entryPoints(const manifest::Kernel& kernel, const std::string& entry
 Expected<std::unique_ptr<CpuCompiler>> CpuCompiler::open(const std::string& directory,
                                                          const manifest::CompileFlags& flags) {
   Expected<ArtifactCache> cache = ArtifactCache::open("cpu");
-  if (!cache) return cache.error();
+  if (!cache)
+    return cache.error();
   std::unique_ptr<CpuCompiler> compiler(new CpuCompiler(*cache, directory, flags));
-  if (Status found = compiler->findCompiler(); !found) return found.error();
+  if (Status found = compiler->findCompiler(); !found)
+    return found.error();
   Expected<std::string> folder = writeSimtFiles(*cache, compiler->sourcesHash);
-  if (!folder) return folder.error();
+  if (!folder)
+    return folder.error();
   compiler->simtFolder = *folder;
   return compiler;
 }
 
 Status CpuCompiler::findCompiler() {
   const char* chosen = std::getenv("CXX");
-  for (const std::string& name : {std::string(chosen ? chosen : ""), std::string("g++"), std::string("clang++"), std::string("c++")}) {
-    if (name.empty()) continue;
+  for (const std::string& name :
+       {std::string(chosen ? chosen : ""), std::string("g++"), std::string("clang++"), std::string("c++")}) {
+    if (name.empty())
+      continue;
     compiler = findProgram(name);
-    if (compiler.empty()) continue;
+    if (compiler.empty())
+      continue;
     Expected<ProcessResult> version = runProcess({compiler, "--version"}, 20);
-    if (!version || version->exitCode != 0) continue;
+    if (!version || version->exitCode != 0)
+      continue;
     compilerVersion = version->output.substr(0, version->output.find('\n'));
     return {};
   }
@@ -89,10 +107,15 @@ Status CpuCompiler::findCompiler() {
 }
 
 Expected<std::string> CpuCompiler::options(const std::string& text) {
-  const std::string standard = flags.standard.find("20") != std::string::npos || flags.standard.find("23") != std::string::npos ? "20" : "17";
-  std::string list = "-x\nc++\n-std=gnu++" + standard + "\n-O1\n-w\n-fPIC\n-ffp-contract=off\n-fno-strict-aliasing\n-fwrapv\n";
+  const std::string standard =
+      flags.standard.find("20") != std::string::npos || flags.standard.find("23") != std::string::npos ? "20"
+                                                                                                       : "17";
+  std::string list = "-x\nc++\n-std=gnu++" + standard +
+                     "\n-O1\n-w\n-fPIC\n-fvisibility=hidden\n-ffp-contract=off\n-fno-strict-aliasing\n-fno-"
+                     "delete-null-pointer-checks\n-fwrapv\n";
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("fma")) list += "-mfma\n";
+  if (__builtin_cpu_supports("fma"))
+    list += "-mfma\n";
 #endif
   list += "-I" + simtFolder + "/simt/include\n";
   const NumberFormats formats = numberFormats(text);
@@ -100,15 +123,18 @@ Expected<std::string> CpuCompiler::options(const std::string& text) {
     const std::vector<std::string> folders = cudaIncludeFolders("cuda_fp16.h");
     if (folders.empty())
       return Error{"half and fp8 types need the CUDA headers, and cuda_fp16.h was not found",
-                   "they come with the CUDA toolkit or the package nvidia-cuda-runtime", ExitCode::Environment};
+                   "they come with the CUDA toolkit or the package nvidia-cuda-runtime",
+                   ExitCode::Environment};
     const auto add = [&](bool used, const char* macro, const char* file) {
-      if (used) list += fmt::format("-DRETILE_SIMT_{}=\"{}/{}\"\n", macro, folders.front(), file);
+      if (used)
+        list += fmt::format("-DRETILE_SIMT_{}=\"{}/{}\"\n", macro, folders.front(), file);
     };
     add(formats.fp16, "FP16", "cuda_fp16.h");
     add(formats.bf16, "BF16", "cuda_bf16.h");
     add(formats.fp8, "FP8", "cuda_fp8.h");
     add(true, "VECTOR_FUNCTIONS", "vector_functions.h");
-    for (const std::string& folder : folders) list += "-isystem\n" + folder + "\n";
+    for (const std::string& folder : folders)
+      list += "-isystem\n" + folder + "\n";
   }
   return list;
 }
@@ -120,17 +146,23 @@ std::string CpuCompiler::prelude(const std::string& formatOptions) {
   const std::string folder = simtFolder + "/prelude-" + key, header = folder + "/prelude.h";
   const bool isClang = compilerVersion.find("clang") != std::string::npos;
   const std::string compiled = header + (isClang ? ".pch" : ".gch");
-  if (fs::exists(compiled)) return header;
-  if (!makeDirectory(folder)) return simtFolder + "/simt/simt.h";
-  if (!writeFileAtomically(header, "#include \"" + simtFolder + "/simt/simt.h\"\n")) return simtFolder + "/simt/simt.h";
+  if (fs::exists(compiled))
+    return header;
+  if (!makeDirectory(folder))
+    return simtFolder + "/simt/simt.h";
+  if (!writeFileAtomically(header, "#include \"" + simtFolder + "/simt/simt.h\"\n"))
+    return simtFolder + "/simt/simt.h";
   std::vector<std::string> command{compiler};
-  for (const std::string& option : words(formatOptions)) command.push_back(option == "c++" ? "c++-header" : option);
+  for (const std::string& option : words(formatOptions))
+    command.push_back(option == "c++" ? "c++-header" : option);
   const std::string temporary = fmt::format("{}.{}", compiled, getpid());
   command.insert(command.end(), {header, "-o", temporary});
   const Expected<ProcessResult> result = runProcess(command, compileSeconds);
   std::error_code failed;
-  if (result && result->exitCode == 0) fs::rename(temporary, compiled, failed);
-  else fs::remove(temporary, failed);
+  if (result && result->exitCode == 0)
+    fs::rename(temporary, compiled, failed);
+  else
+    fs::remove(temporary, failed);
   return header;
 }
 
@@ -138,11 +170,13 @@ std::string CpuCompiler::unitText(const tuner::Candidate& candidate, const std::
                                   const std::string& candidateText) const {
   const manifest::Kernel& kernel = *candidate.kernel;
   std::string text = defineLines(flags.defines) + macroSizes(candidate);
-  if (candidate.config) text += "#define RETILE_NO_REFERENCE 1\n";
+  if (candidate.config)
+    text += "#define RETILE_NO_REFERENCE 1\n";
   text += fmt::format("#line 1 \"{}\"\n", kernel.referenceFile) + prepareForCpu(reference) + "\n";
   if (candidate.config)
     text += fmt::format("#line 1 \"{}\"\n", kernel.templateFile) + prepareForCpu(candidateText) + "\n";
-  const std::size_t arguments = kernel.arguments.size() + (candidate.config ? kernel.extraArguments.size() : 0);
+  const std::size_t arguments =
+      kernel.arguments.size() + (candidate.config ? kernel.extraArguments.size() : 0);
   return text + entryPoints(kernel, candidateEntry(candidate), arguments);
 }
 
@@ -151,16 +185,18 @@ tuner::Compiled CpuCompiler::compile(const tuner::Candidate& candidate) {
   tuner::Compiled result;
   const manifest::Kernel& kernel = *candidate.kernel;
   Expected<std::string> reference = readFile(directory + "/" + kernel.referenceFile);
-  Expected<std::string> candidateText =
-      candidate.config ? readFile(directory + "/" + kernel.templateFile) : Expected<std::string>(std::string());
+  Expected<std::string> candidateText = candidate.config ? readFile(directory + "/" + kernel.templateFile)
+                                                         : Expected<std::string>(std::string());
   if (!reference || !candidateText) {
     result.log = (!reference ? reference : candidateText).error().message;
     return result;
   }
   std::optional<std::string> unsupported = unsupportedOnCpu(*reference);
-  if (!unsupported) unsupported = unsupportedOnCpu(*candidateText);
+  if (!unsupported)
+    unsupported = unsupportedOnCpu(*candidateText);
   Expected<std::string> list = options(*reference + *candidateText);
-  if (!unsupported && !list) unsupported = list.error().message;
+  if (!unsupported && !list)
+    unsupported = list.error().message;
   if (unsupported) {
     result.ok = true;
     result.key = manifest::sha256(*reference + *candidateText);
@@ -169,7 +205,8 @@ tuner::Compiled CpuCompiler::compile(const tuner::Candidate& candidate) {
   }
   const std::string helpers = readFile(directory + "/retile.cuh") ? "-iquote\n" + directory + "\n" : "";
   std::string unitOptions = *list + helpers + "-iquote\n" + simtFolder + "\n";
-  for (const std::string& include : flags.includes) unitOptions += "-I" + include + "\n";
+  for (const std::string& include : flags.includes)
+    unitOptions += "-I" + include + "\n";
   const std::string text = unitText(candidate, *reference, *candidateText);
   Expected<std::string> header = readFile(directory + "/retile.cuh");
   const std::string key = manifest::sha256(compilerVersion + "\n" + unitOptions + "\n" + sourcesHash + "\n" +
@@ -179,7 +216,8 @@ tuner::Compiled CpuCompiler::compile(const tuner::Candidate& candidate) {
   return result;
 }
 
-tuner::Compiled CpuCompiler::compileUnit(const std::string& text, const std::string& key, const std::string& options) {
+tuner::Compiled CpuCompiler::compileUnit(const std::string& text, const std::string& key,
+                                         const std::string& options) {
   tuner::Compiled result;
   result.key = key;
   const std::string object = cache.path(key, ".so");
@@ -191,14 +229,16 @@ tuner::Compiled CpuCompiler::compileUnit(const std::string& text, const std::str
       return result;
     }
     std::vector<std::string> command{compiler};
-    for (const std::string& option : words(options)) command.push_back(option);
+    for (const std::string& option : words(options))
+      command.push_back(option);
     command.insert(command.end(), {"-shared", source, "-o", temporary});
     const Expected<ProcessResult> run = runProcess(command, compileSeconds);
     std::error_code failed;
     fs::remove(source, failed);
     if (!run || run->exitCode != 0) {
-      result.log = !run ? run.error().message
-                        : run->timedOut ? fmt::format("the compiler was stopped after {} s", compileSeconds) : run->output;
+      result.log = !run            ? run.error().message
+                   : run->timedOut ? fmt::format("the compiler was stopped after {} s", compileSeconds)
+                                   : run->output;
       fs::remove(temporary, failed);
       return result;
     }

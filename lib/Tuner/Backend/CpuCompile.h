@@ -1,5 +1,5 @@
-// Compiles originals and candidates for the CPU device: CUDA text behind the SIMT header, through the host compiler, to
-// a shared object in the cache.
+// Compiles originals and candidates for the CPU device: CUDA text behind the SIMT header, through the host
+// compiler, to a shared object in the cache.
 #pragma once
 
 #include "ArtifactCache.h"
@@ -25,7 +25,8 @@ struct CpuBinary {
 class CpuCompiler {
 public:
   /// $CXX, else g++, clang++, c++. The error has ExitCode::Environment.
-  static Expected<std::unique_ptr<CpuCompiler>> open(const std::string& directory, const manifest::CompileFlags& flags);
+  static Expected<std::unique_ptr<CpuCompiler>> open(const std::string& directory,
+                                                     const manifest::CompileFlags& flags);
 
   tuner::Compiled compile(const tuner::Candidate& candidate);
   /// "g++ (Debian 12.2.0-14) 12.2.0"

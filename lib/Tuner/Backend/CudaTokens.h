@@ -12,7 +12,9 @@ struct Token {
   enum class Kind { Word, Number, Text, Mark, Directive } kind;
   std::size_t begin, end;
   int line;
-  std::string_view in(const std::string& text) const { return std::string_view(text).substr(begin, end - begin); }
+  std::string_view in(const std::string& text) const {
+    return std::string_view(text).substr(begin, end - begin);
+  }
 };
 
 /// All tokens in order. A directive is one token up to the end of its (continued) line.

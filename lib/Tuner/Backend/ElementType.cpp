@@ -18,31 +18,59 @@ struct Named {
   Element element;
 };
 
-constexpr Named scalars[] = {
-    {"double", Element::F64}, {"float", Element::F32}, {"__half", Element::F16}, {"half", Element::F16},
-    {"__nv_half", Element::F16}, {"nv_half", Element::F16}, {"__nv_bfloat16", Element::BF16},
-    {"nv_bfloat16", Element::BF16}, {"__nv_fp8_e4m3", Element::E4M3}, {"__nv_fp8_e5m2", Element::E5M2},
-    {"__nv_fp8_storage_t", Element::U8}, {"char", Element::I8}, {"signed char", Element::I8},
-    {"unsigned char", Element::U8}, {"short", Element::I16}, {"unsigned short", Element::U16}, {"int", Element::I32},
-    {"unsigned int", Element::U32}, {"long", Element::I64}, {"unsigned long", Element::U64},
-    {"long long", Element::I64}, {"unsigned long long", Element::U64}, {"bool", Element::Bool},
-    {"int8_t", Element::I8}, {"uint8_t", Element::U8}, {"int16_t", Element::I16}, {"uint16_t", Element::U16},
-    {"int32_t", Element::I32}, {"uint32_t", Element::U32}, {"int64_t", Element::I64}, {"uint64_t", Element::U64},
-    {"size_t", Element::U64}, {"ptrdiff_t", Element::I64}, {"uint", Element::U32}, {"ushort", Element::U16},
-    {"ulong", Element::U64}, {"uchar", Element::U8}};
+constexpr Named scalars[] = {{"double", Element::F64},
+                             {"float", Element::F32},
+                             {"__half", Element::F16},
+                             {"half", Element::F16},
+                             {"__nv_half", Element::F16},
+                             {"nv_half", Element::F16},
+                             {"__nv_bfloat16", Element::BF16},
+                             {"nv_bfloat16", Element::BF16},
+                             {"__nv_fp8_e4m3", Element::E4M3},
+                             {"__nv_fp8_e5m2", Element::E5M2},
+                             {"__nv_fp8_storage_t", Element::U8},
+                             {"char", Element::I8},
+                             {"signed char", Element::I8},
+                             {"unsigned char", Element::U8},
+                             {"short", Element::I16},
+                             {"unsigned short", Element::U16},
+                             {"int", Element::I32},
+                             {"unsigned int", Element::U32},
+                             {"long", Element::I64},
+                             {"unsigned long", Element::U64},
+                             {"long long", Element::I64},
+                             {"unsigned long long", Element::U64},
+                             {"bool", Element::Bool},
+                             {"int8_t", Element::I8},
+                             {"uint8_t", Element::U8},
+                             {"int16_t", Element::I16},
+                             {"uint16_t", Element::U16},
+                             {"int32_t", Element::I32},
+                             {"uint32_t", Element::U32},
+                             {"int64_t", Element::I64},
+                             {"uint64_t", Element::U64},
+                             {"size_t", Element::U64},
+                             {"ptrdiff_t", Element::I64},
+                             {"uint", Element::U32},
+                             {"ushort", Element::U16},
+                             {"ulong", Element::U64},
+                             {"uchar", Element::U8}};
 
 constexpr Named vectorBases[] = {
-    {"char", Element::I8}, {"uchar", Element::U8}, {"short", Element::I16}, {"ushort", Element::U16},
-    {"int", Element::I32}, {"uint", Element::U32}, {"long", Element::I64}, {"ulong", Element::U64},
-    {"longlong", Element::I64}, {"ulonglong", Element::U64}, {"float", Element::F32}, {"double", Element::F64}};
+    {"char", Element::I8},       {"uchar", Element::U8},  {"short", Element::I16},
+    {"ushort", Element::U16},    {"int", Element::I32},   {"uint", Element::U32},
+    {"long", Element::I64},      {"ulong", Element::U64}, {"longlong", Element::I64},
+    {"ulonglong", Element::U64}, {"float", Element::F32}, {"double", Element::F64}};
 
-constexpr Named pairs[] = {{"__half2", Element::F16}, {"half2", Element::F16}, {"__nv_bfloat162", Element::BF16},
-                           {"nv_bfloat162", Element::BF16}, {"cuComplex", Element::F32},
-                           {"cuFloatComplex", Element::F32}, {"cuDoubleComplex", Element::F64}};
+constexpr Named pairs[] = {{"__half2", Element::F16},         {"half2", Element::F16},
+                           {"__nv_bfloat162", Element::BF16}, {"nv_bfloat162", Element::BF16},
+                           {"cuComplex", Element::F32},       {"cuFloatComplex", Element::F32},
+                           {"cuDoubleComplex", Element::F64}};
 
 template <std::size_t N> std::optional<Element> find(const Named (&table)[N], std::string_view name) {
   for (const Named& entry : table)
-    if (entry.name == name) return entry.element;
+    if (entry.name == name)
+      return entry.element;
   return std::nullopt;
 }
 
@@ -52,19 +80,30 @@ std::string normalise(const std::vector<std::string>& words) {
   bool isUnsigned = false, isSigned = false, isShort = false, isChar = false, isInteger = false;
   std::string other;
   for (const std::string& word : words) {
-    if (word == "long") ++longs;
-    else if (word == "unsigned") isUnsigned = true;
-    else if (word == "signed") isSigned = true;
-    else if (word == "short") isShort = true;
-    else if (word == "char") isChar = true;
-    else if (word == "int") isInteger = true;
-    else other += (other.empty() ? "" : " ") + word;
+    if (word == "long")
+      ++longs;
+    else if (word == "unsigned")
+      isUnsigned = true;
+    else if (word == "signed")
+      isSigned = true;
+    else if (word == "short")
+      isShort = true;
+    else if (word == "char")
+      isChar = true;
+    else if (word == "int")
+      isInteger = true;
+    else
+      other += (other.empty() ? "" : " ") + word;
   }
-  if (!other.empty()) return longs > 0 ? "long " + other : other;
+  if (!other.empty())
+    return longs > 0 ? "long " + other : other;
   const std::string sign = isUnsigned ? "unsigned " : "";
-  if (isChar) return isUnsigned ? "unsigned char" : isSigned ? "signed char" : "char";
-  if (isShort) return sign + "short";
-  if (longs > 0) return sign + (longs > 1 ? "long long" : "long");
+  if (isChar)
+    return isUnsigned ? "unsigned char" : isSigned ? "signed char" : "char";
+  if (isShort)
+    return sign + "short";
+  if (longs > 0)
+    return sign + (longs > 1 ? "long long" : "long");
   return isUnsigned || isSigned || isInteger ? sign + "int" : "";
 }
 
@@ -74,9 +113,12 @@ std::string plainType(const std::string& name) {
   std::istringstream stream(name);
   std::vector<std::string> words;
   for (std::string word; stream >> word;) {
-    if (word == "const" || word == "volatile" || word == "struct" || word == "__restrict__") continue;
-    while (word.rfind("::", 0) == 0) word.erase(0, 2);
-    if (word.rfind("std::", 0) == 0) word.erase(0, 5);
+    if (word == "const" || word == "volatile" || word == "struct" || word == "__restrict__")
+      continue;
+    while (word.rfind("::", 0) == 0)
+      word.erase(0, 2);
+    if (word.rfind("std::", 0) == 0)
+      word.erase(0, 5);
     words.push_back(word);
   }
   return normalise(words);
@@ -85,13 +127,16 @@ std::string plainType(const std::string& name) {
 std::optional<ElementType> elementType(const std::string& name, std::int64_t size) {
   const std::string plain = plainType(name);
   std::optional<ElementType> type;
-  if (const auto scalar = find(scalars, plain)) type = ElementType{*scalar, 1};
-  else if (const auto pair = find(pairs, plain)) type = ElementType{*pair, 2};
+  if (const auto scalar = find(scalars, plain))
+    type = ElementType{*scalar, 1};
+  else if (const auto pair = find(pairs, plain))
+    type = ElementType{*pair, 2};
   else if (!plain.empty() && plain.back() >= '1' && plain.back() <= '4') {
     if (const auto base = find(vectorBases, std::string_view(plain).substr(0, plain.size() - 1)))
       type = ElementType{*base, plain.back() - '0'};
   }
-  if (type && size > 0 && size != harness::bytesOf(type->scalar) * type->lanes) return std::nullopt;
+  if (type && size > 0 && size != harness::bytesOf(type->scalar) * type->lanes)
+    return std::nullopt;
   return type;
 }
 
@@ -133,12 +178,14 @@ std::string showElement(Element type, std::uint64_t bits) {
   const int width = harness::bytesOf(type) * 8;
   if (harness::isFloat(type)) {
     const double value = harness::decodeFloat(type, bits);
-    if (std::isnan(value)) return fmt::format("nan ({:#x})", bits);
+    if (std::isnan(value))
+      return fmt::format("nan ({:#x})", bits);
     return type == Element::F64 ? fmt::format("{}", value) : fmt::format("{}", static_cast<float>(value));
   }
   const bool isSigned =
       type == Element::I8 || type == Element::I16 || type == Element::I32 || type == Element::I64;
-  if (!isSigned) return fmt::format("{}", bits);
+  if (!isSigned)
+    return fmt::format("{}", bits);
   return fmt::format("{}", static_cast<std::int64_t>(bits << (64 - width)) >> (64 - width));
 }
 

@@ -18,8 +18,8 @@ struct ElementType {
   int lanes = 1;
 };
 
-/// "const float", "unsigned int", "__half", "float4", "std::uint8_t", ...; nullopt for a type that test data cannot be
-/// made for. `size` (bytes, 0 when unknown) tells apart what the name alone does not.
+/// "const float", "unsigned int", "__half", "float4", "std::uint8_t", ...; nullopt for a type that test data
+/// cannot be made for. `size` (bytes, 0 when unknown) tells apart what the name alone does not.
 std::optional<ElementType> elementType(const std::string& name, std::int64_t size = 0);
 
 /// The type without qualifiers, elaborations and spare spaces: "const unsigned  int" -> "unsigned int".

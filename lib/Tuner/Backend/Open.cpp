@@ -15,8 +15,10 @@ namespace {
 
 /// "cuda" -> 0, "cuda:1" -> 1, else -1.
 int cudaOrdinal(const std::string& spec) {
-  if (spec == "cuda") return 0;
-  if (spec.rfind("cuda:", 0) != 0) return -1;
+  if (spec == "cuda")
+    return 0;
+  if (spec.rfind("cuda:", 0) != 0)
+    return -1;
   int ordinal = -1;
   const char* end = spec.data() + spec.size();
   const auto parsed = std::from_chars(spec.data() + 5, end, ordinal);
@@ -24,7 +26,8 @@ int cudaOrdinal(const std::string& spec) {
 }
 
 template <class B> Expected<std::unique_ptr<Backend>> upcast(Expected<std::unique_ptr<B>> backend) {
-  if (!backend) return backend.error();
+  if (!backend)
+    return backend.error();
   return std::unique_ptr<Backend>(*std::move(backend));
 }
 
@@ -44,18 +47,22 @@ double copyHostMemory() {
 } // namespace
 
 Expected<std::unique_ptr<Backend>> openBackend(const BackendOptions& options) {
-  if (options.spec == "cpu") return upcast(backend::CpuBackend::open(options));
+  if (options.spec == "cpu")
+    return upcast(backend::CpuBackend::open(options));
   const int ordinal = options.spec.empty() ? 0 : cudaOrdinal(options.spec);
   if (ordinal < 0)
     return Error{"unknown device '" + options.spec + "'", "devices are cpu and cuda:N", ExitCode::Input};
   Expected<std::unique_ptr<Backend>> cuda = upcast(backend::CudaBackend::open(options, ordinal));
-  if (cuda || !options.spec.empty()) return cuda;
+  if (cuda || !options.spec.empty())
+    return cuda;
   return upcast(backend::CpuBackend::open(options));
 }
 
 std::optional<double> measureCopyBandwidth(Backend& device) {
-  if (auto* cuda = dynamic_cast<backend::CudaBackend*>(&device)) return cuda->copyBandwidth();
-  if (dynamic_cast<backend::CpuBackend*>(&device)) return copyHostMemory();
+  if (auto* cuda = dynamic_cast<backend::CudaBackend*>(&device))
+    return cuda->copyBandwidth();
+  if (dynamic_cast<backend::CpuBackend*>(&device))
+    return copyHostMemory();
   return std::nullopt;
 }
 

@@ -1,5 +1,5 @@
-// A kernel at given sizes, evaluated: tensors with extents and seeded contents, argument bytes, launches. Shared by
-// both backends, which only differ in where the tensors live.
+// A kernel at given sizes, evaluated: tensors with extents and seeded contents, argument bytes, launches.
+// Shared by both backends, which only differ in where the tensors live.
 #pragma once
 
 #include "ElementType.h"
@@ -24,13 +24,13 @@ constexpr unsigned char canaryByte = 0xc5;
 enum class Role : int { In, Out, InOut };
 
 struct TensorPlan {
-  std::string name, symbol;      ///< symbol: empty for an argument
+  std::string name, symbol; ///< symbol: empty for an argument
   ElementType type;
-  std::int64_t elements = 0;     ///< of `type`, lanes included in each
+  std::int64_t elements = 0; ///< of `type`, lanes included in each
   std::uint64_t bytes = 0;
   Role role = Role::In;
-  std::int64_t limit = 0;        ///< exclusive bound of index data, else 0
-  std::uint64_t stream = 0;      ///< of harness::draw
+  std::int64_t limit = 0;   ///< exclusive bound of index data, else 0
+  std::uint64_t stream = 0; ///< of harness::draw
 };
 
 /// Either a tensor's address plus an offset, or bytes.
@@ -66,7 +66,8 @@ struct RunPlan {
 /// The size's defaults under the given sizes, and the device's limits.
 Bindings bindingsOf(const manifest::Kernel& kernel, const Bindings& sizes, const tuner::DeviceInfo& device);
 
-/// Errors name the tensor, argument or expression that cannot be evaluated, or has no test data (ExitCode::Environment).
+/// Errors name the tensor, argument or expression that cannot be evaluated, or has no test data
+/// (ExitCode::Environment).
 Expected<Problem> makeProblem(const manifest::Kernel& kernel, const Bindings& sizes, std::uint64_t seed,
                               const tuner::DeviceInfo& device);
 

@@ -29,7 +29,8 @@ tuner::Measurement summarize(std::vector<double> values) {
 std::string firstError(const std::string& log) {
   const std::vector<std::string> lines = split(log, '\n');
   for (const std::string& line : lines)
-    if (line.find("error") != std::string::npos) return oneLine(line);
+    if (line.find("error") != std::string::npos)
+      return oneLine(line);
   return lines.empty() ? "" : oneLine(lines.front());
 }
 

@@ -9,9 +9,9 @@
 namespace retile::backend {
 
 struct ProcessResult {
-  int exitCode = -1;        ///< -1 when a signal ended it
+  int exitCode = -1; ///< -1 when a signal ended it
   bool timedOut = false;
-  std::string output;       ///< stdout and stderr together, at most 64 KiB
+  std::string output; ///< stdout and stderr together, at most 64 KiB
 };
 
 /// `argv[0]` is looked up in PATH. Standard input is empty. The process group is killed after `seconds`.

@@ -36,13 +36,16 @@ std::vector<fs::path> entries(const fs::path& parent) {
 Folders toolkitRoots() {
   Folders roots;
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
-    if (const char* value = std::getenv(variable)) addFolder(roots, value);
+    if (const char* value = std::getenv(variable))
+      addFolder(roots, value);
   std::error_code failed;
   const fs::path nvcc = fs::canonical(findProgram("nvcc"), failed);
-  if (!failed) addFolder(roots, nvcc.parent_path().parent_path());
+  if (!failed)
+    addFolder(roots, nvcc.parent_path().parent_path());
   addFolder(roots, "/usr/local/cuda");
   for (const fs::path& entry : entries("/usr/local"))
-    if (entry.filename().string().rfind("cuda-", 0) == 0) addFolder(roots, entry);
+    if (entry.filename().string().rfind("cuda-", 0) == 0)
+      addFolder(roots, entry);
   addFolder(roots, "/opt/cuda");
   return roots;
 }
@@ -54,18 +57,21 @@ Folders wheelRoots() {
   std::call_once(once, [] {
     const Expected<ProcessResult> python =
         runProcess({"python3", "-c", "import sys; print('\\n'.join(sys.path))"}, 10);
-    if (!python || python->exitCode != 0) return;
+    if (!python || python->exitCode != 0)
+      return;
     std::istringstream lines(python->output);
     for (std::string line; std::getline(lines, line);)
       if (!line.empty())
-        for (const fs::path& entry : entries(fs::path(line) / "nvidia")) addFolder(roots, entry);
+        for (const fs::path& entry : entries(fs::path(line) / "nvidia"))
+          addFolder(roots, entry);
   });
   return roots;
 }
 
 void* tryOpen(const std::vector<std::string>& sonames, const std::string& folder) {
   for (const std::string& soname : sonames)
-    if (void* library = dlopen((folder.empty() ? soname : folder + "/" + soname).c_str(), RTLD_NOW | RTLD_LOCAL))
+    if (void* library =
+            dlopen((folder.empty() ? soname : folder + "/" + soname).c_str(), RTLD_NOW | RTLD_LOCAL))
       return library;
   return nullptr;
 }
@@ -83,7 +89,8 @@ std::vector<std::string> cudaLibraryFolders(bool withWheels) {
     for (const char* part : {"lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib"})
       addFolder(folders, fs::path(root) / part);
   if (withWheels)
-    for (const std::string& root : wheelRoots()) addFolder(folders, fs::path(root) / "lib");
+    for (const std::string& root : wheelRoots())
+      addFolder(folders, fs::path(root) / "lib");
   return folders;
 }
 
@@ -94,9 +101,12 @@ std::vector<std::string> cudaIncludeFolders(const std::string& header) {
       addFolder(all, fs::path(root) / "include");
       addFolder(all, fs::path(root) / "targets/x86_64-linux/include");
     }
-    if (!wheels) addFolder(all, "/usr/include");
-    const auto owner = std::find_if(all.begin(), all.end(), [&](const std::string& f) { return hasFile(fs::path(f) / header); });
-    if (owner == all.end()) continue;
+    if (!wheels)
+      addFolder(all, "/usr/include");
+    const auto owner = std::find_if(all.begin(), all.end(),
+                                    [&](const std::string& f) { return hasFile(fs::path(f) / header); });
+    if (owner == all.end())
+      continue;
     found.push_back(*owner);
     for (const std::string& folder : all)
       if (wheels || folder == *owner) {
@@ -109,10 +119,12 @@ std::vector<std::string> cudaIncludeFolders(const std::string& header) {
 }
 
 Expected<void*> openCudaLibrary(const std::vector<std::string>& sonames, const std::string& package) {
-  if (void* library = tryOpen(sonames, "")) return library;
+  if (void* library = tryOpen(sonames, ""))
+    return library;
   for (const bool wheels : {false, true})
     for (const std::string& folder : cudaLibraryFolders(wheels))
-      if (void* library = tryOpen(sonames, folder)) return library;
+      if (void* library = tryOpen(sonames, folder))
+        return library;
   return Error{sonames.front() + " was not found", "it comes with " + package, ExitCode::Environment};
 }
 

@@ -1,5 +1,5 @@
-// Every legal configuration once. Neighbouring indices are similar configurations, so the order steps through the space
-// by a stride that is coprime to its size: an interrupted run has then seen a scattered sample.
+// Every legal configuration once. Neighbouring indices are similar configurations, so the order steps through
+// the space by a stride that is coprime to its size: an interrupted run has then seen a scattered sample.
 #include "Strategies.h"
 
 #include <numeric>
@@ -32,6 +32,8 @@ public:
   }
 
   void tell(const Config&, std::optional<double>) override {}
+
+  std::string about() const override { return "each of them is tried"; }
 
 private:
   const Space space;

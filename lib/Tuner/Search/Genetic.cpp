@@ -1,5 +1,5 @@
-// Steady-state genetic search: two parents by tournament, uniform crossover, then zero to three mutations. A child that is
-// illegal or known is drawn again; a failed one never becomes a parent.
+// Steady-state genetic search: two parents by tournament, uniform crossover, then zero to three mutations. A
+// child that is illegal or known is drawn again; a failed one never becomes a parent.
 #include "Strategies.h"
 
 #include <algorithm>

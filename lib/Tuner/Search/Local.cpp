@@ -1,5 +1,5 @@
-// First-improvement descent: neighbours of the current configuration in random order; the first that is faster becomes
-// the current one. Where none is, descent starts again from a new random configuration.
+// First-improvement descent: neighbours of the current configuration in random order; the first that is
+// faster becomes the current one. Where none is, descent starts again from a new random configuration.
 #include "Strategies.h"
 
 #include <algorithm>

@@ -14,16 +14,18 @@ const std::vector<StrategyInfo>& strategies() {
   return list;
 }
 
-Expected<std::unique_ptr<Strategy>> makeStrategy(const std::string& name, const Space& space, const StrategyOptions& options) {
-#define RETILE_STRATEGY(flag, factory, summary)                                                                        \
-  if (name == flag)                                                                                                    \
+Expected<std::unique_ptr<Strategy>> makeStrategy(const std::string& name, const Space& space,
+                                                 const StrategyOptions& options) {
+#define RETILE_STRATEGY(flag, factory, summary)                                                              \
+  if (name == flag)                                                                                          \
     return factory(space, options);
 #include "Strategies.def"
 #undef RETILE_STRATEGY
   std::vector<std::string> names;
   for (const StrategyInfo& info : strategies())
     names.push_back(info.name);
-  return Error{fmt::format("unknown strategy '{}'", name), fmt::format("known are {}", fmt::join(names, ", "))};
+  return Error{fmt::format("unknown strategy '{}'", name),
+               fmt::format("known are {}", fmt::join(names, ", "))};
 }
 
 void insertSorted(std::vector<Scored>& list, Scored entry, std::size_t limit) {

@@ -8,7 +8,7 @@
 
 namespace retile::tuner {
 
-#define RETILE_STRATEGY(flag, factory, summary)                                                                        \
+#define RETILE_STRATEGY(flag, factory, summary)                                                              \
   std::unique_ptr<Strategy> factory(const Space& space, const StrategyOptions& options);
 #include "Strategies.def"
 #undef RETILE_STRATEGY
@@ -34,8 +34,8 @@ struct Scored {
 /// Keeps `list` sorted, fastest first, and at most `limit` long.
 void insertSorted(std::vector<Scored>& list, Scored entry, std::size_t limit);
 
-/// Legal configurations that were not proposed yet, uniformly at random: by rejection while that is quick, then by a scan
-/// from a random index. Marks what it returns as proposed.
+/// Legal configurations that were not proposed yet, uniformly at random: by rejection while that is quick,
+/// then by a scan from a random index. Marks what it returns as proposed.
 std::optional<Config> drawNew(const Space& space, Proposed& proposed, std::mt19937_64& random);
 
 /// The identity configuration when it is legal and new; marks it as proposed.

@@ -72,8 +72,8 @@ TEST(Expression, LeavesOutWhatShortCircuits) {
 }
 
 TEST(Expression, RefusesMalformedText) {
-  for (const char* text : {"", " ", "1 +", "(1", "1)", "1 2", "1.5", "0x10", "9223372036854775808", "a b", "? 1 : 2", "1 ? 2",
-                           "min()", "min(1,", "1 = 2", "&1", "#", "\xff"})
+  for (const char* text : {"", " ", "1 +", "(1", "1)", "1 2", "1.5", "0x10", "9223372036854775808", "a b",
+                           "? 1 : 2", "1 ? 2", "min()", "min(1,", "1 = 2", "&1", "#", "\xff"})
     EXPECT_FALSE(Expression::parse(text)) << text;
 }
 

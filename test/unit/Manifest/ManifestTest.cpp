@@ -53,7 +53,8 @@ TEST(Manifest, ErrorsNameFileAndPointer) {
   EXPECT_EQ(replaced("/kernels/0/sizes/0/max", "18446744073709551615"),
             "m.json: /kernels/0/sizes/0/max: must be a 64-bit integer");
   EXPECT_EQ(replaced("/kernels", "{}"), "m.json: /kernels: must be an array");
-  EXPECT_EQ(replaced("/kernels/0/launch/grid", "[\"1\"]"), "m.json: /kernels/0/launch/grid: must have three elements");
+  EXPECT_EQ(replaced("/kernels/0/launch/grid", "[\"1\"]"),
+            "m.json: /kernels/0/launch/grid: must have three elements");
 }
 
 TEST(Manifest, ChecksVersions) {
@@ -61,8 +62,10 @@ TEST(Manifest, ChecksVersions) {
             "m.json: /version: version 2.0 is not supported; this program reads 1.x");
   EXPECT_EQ(replaced("/version", "\"1\""), "m.json: /version: must be \"major.minor\"");
   EXPECT_EQ(replaced("/schema", "\"other\""), "m.json: /schema: must be \"retile-manifest\"");
-  EXPECT_EQ(failure(R"([{"op":"replace","path":"/version","value":"1.7"},{"op":"add","path":"/kernels/0/new","value":[1]}])"),
-            "");
+  EXPECT_EQ(
+      failure(
+          R"([{"op":"replace","path":"/version","value":"1.7"},{"op":"add","path":"/kernels/0/new","value":[1]}])"),
+      "");
 }
 
 TEST(Manifest, ChecksNamesInExpressions) {
@@ -72,16 +75,19 @@ TEST(Manifest, ChecksNamesInExpressions) {
             "m.json: /kernels/0/tensors/0/extent: unknown name 'BLOCK'");
   EXPECT_EQ(replaced("/kernels/0/constraints/0/expr", "\"BLOCK <\""),
             "m.json: /kernels/0/constraints/0/expr: unexpected end at column 8 of 'BLOCK <'");
-  EXPECT_EQ(replaced("/kernels/0/assumptions/0/tensors/1", "\"z\""), "m.json: /kernels/0/assumptions/0: unknown tensor 'z'");
+  EXPECT_EQ(replaced("/kernels/0/assumptions/0/tensors/1", "\"z\""),
+            "m.json: /kernels/0/assumptions/0: unknown tensor 'z'");
   EXPECT_EQ(replaced("/kernels/0/template/parameters/0", "\"TILE\""),
             "m.json: /kernels/0/template/parameters/0: unknown parameter 'TILE'");
 }
 
 TEST(Manifest, RefusesDuplicates) {
-  EXPECT_EQ(failure(R"([{"op":"copy","from":"/kernels/0","path":"/kernels/1"}])"), "m.json: /kernels/1/id: 'axpy' is used twice");
+  EXPECT_EQ(failure(R"([{"op":"copy","from":"/kernels/0","path":"/kernels/1"}])"),
+            "m.json: /kernels/1/id: 'axpy' is used twice");
   EXPECT_EQ(replaced("/kernels/0/parameters/1/name", "\"BLOCK\""),
             "m.json: /kernels/0/parameters/1/name: 'BLOCK' is declared twice");
-  EXPECT_EQ(replaced("/kernels/0/parameters/1/name", "\"n\""), "m.json: /kernels/0/parameters/1/name: 'n' is declared twice");
+  EXPECT_EQ(replaced("/kernels/0/parameters/1/name", "\"n\""),
+            "m.json: /kernels/0/parameters/1/name: 'n' is declared twice");
   EXPECT_EQ(replaced("/kernels/0/parameters/1/values", "[1, 1]"),
             "m.json: /kernels/0/parameters/1/values: has a value twice");
 }
@@ -90,7 +96,8 @@ TEST(Manifest, KeepsFilesInItsDirectory) {
   EXPECT_EQ(replaced("/kernels/0/id", "\"../x\""), "m.json: /kernels/0/id: '../x' is not a file-safe name");
   EXPECT_EQ(replaced("/kernels/0/template/file", "\"../x.cuh\""),
             "m.json: /kernels/0/template/file: '../x.cuh' is not a plain file name");
-  EXPECT_EQ(replaced("/kernels/0/reference/file", "\"\""), "m.json: /kernels/0/reference/file: '' is not a plain file name");
+  EXPECT_EQ(replaced("/kernels/0/reference/file", "\"\""),
+            "m.json: /kernels/0/reference/file: '' is not a plain file name");
 }
 
 TEST(Manifest, NamesFilesThatAreMissing) {

@@ -30,7 +30,9 @@ public:
   };
   double originalMs = 2;
   std::function<bool(const Config&)> compiles = [](const Config&) { return true; };
-  std::function<Outcome(const Config&, const Bindings& sizes)> judge = [](const Config&, const Bindings&) { return Outcome::Ok; };
+  std::function<Outcome(const Config&, const Bindings& sizes)> judge = [](const Config&, const Bindings&) {
+    return Outcome::Ok;
+  };
   std::function<Outcome(const Config&)> launch = [](const Config&) { return Outcome::Ok; };
   int sleepMicroseconds = 0;
 
@@ -58,15 +60,17 @@ public:
     return {outcome, outcome == Outcome::Ok ? "" : "because", 0};
   }
 
-  Measurement measure(const Candidate& candidate, const Compiled&, std::uint64_t, const MeasureOptions&) override {
+  Measurement measure(const Candidate& candidate, const Compiled&, std::uint64_t,
+                      const MeasureOptions&) override {
     ++measured;
     if (candidate.config)
       measuredConfigs.insert(toString(*candidate.config));
     return result(candidate);
   }
 
-  std::pair<Measurement, Measurement> measurePair(const Candidate& a, const Compiled&, const Candidate& b, const Compiled&,
-                                                  std::uint64_t, const MeasureOptions&) override {
+  std::pair<Measurement, Measurement> measurePair(const Candidate& a, const Compiled&, const Candidate& b,
+                                                  const Compiled&, std::uint64_t,
+                                                  const MeasureOptions&) override {
     ++pairs;
     return {result(a), result(b)};
   }

@@ -1,5 +1,5 @@
-#include "retile/Support/File.h"
 #include "retile/Tuner/Records.h"
+#include "retile/Support/File.h"
 
 #include <filesystem>
 #include <gtest/gtest.h>
@@ -41,8 +41,8 @@ TEST(Records, KeepsWhatItIsGiven) {
 TEST(Records, NeverMixesKeys) {
   auto records = Records::open(newPath("keys.db"), false);
   ASSERT_TRUE(records->insert(key, "a=1", {}));
-  for (std::string RecordKey::* field : {&RecordKey::kernel, &RecordKey::templateHash, &RecordKey::referenceHash,
-                                         &RecordKey::sizes, &RecordKey::device}) {
+  for (std::string RecordKey::* field : {&RecordKey::kernel, &RecordKey::templateHash,
+                                         &RecordKey::referenceHash, &RecordKey::sizes, &RecordKey::device}) {
     RecordKey other = key;
     other.*field += "x";
     EXPECT_FALSE(*records->find(other, "a=1"));
@@ -87,7 +87,8 @@ TEST(Records, RefusesOtherVersionsAndForeignDatabases) {
   sqlite3_exec(handle, "PRAGMA user_version = 9", nullptr, nullptr, nullptr);
   auto records = Records::open(path, false);
   ASSERT_FALSE(records);
-  EXPECT_NE(records.error().message.find("it has version 9, this program writes version 1"), std::string::npos);
+  EXPECT_NE(records.error().message.find("it has version 9, this program writes version 1"),
+            std::string::npos);
   sqlite3_close(handle);
 }
 

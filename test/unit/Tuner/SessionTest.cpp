@@ -1,5 +1,5 @@
-#include "FakeBackend.h"
 #include "retile/Tuner/Session.h"
+#include "FakeBackend.h"
 
 #include <csignal>
 #include <filesystem>
@@ -99,8 +99,12 @@ TEST_F(Session, NeverMeasuresWhatDoesNotVerify) {
 
 TEST_F(Session, RecordsFailuresByKind) {
   backend.compiles = [](const Config& config) { return config.at("A") != 32; };
-  backend.judge = [](const Config& config, const Bindings&) { return config.at("A") == 16 ? Outcome::Timeout : Outcome::Ok; };
-  backend.launch = [](const Config& config) { return config.at("A") == 8 ? Outcome::LaunchError : Outcome::Ok; };
+  backend.judge = [](const Config& config, const Bindings&) {
+    return config.at("A") == 16 ? Outcome::Timeout : Outcome::Ok;
+  };
+  backend.launch = [](const Config& config) {
+    return config.at("A") == 8 ? Outcome::LaunchError : Outcome::Ok;
+  };
   TuneResult result = run();
   EXPECT_EQ(result.failed, 18u);
   EXPECT_EQ(result.outcomes[Outcome::CompileError], 6u);

@@ -20,7 +20,8 @@ static Kernel kernelOf(std::vector<std::pair<std::string, std::vector<std::int64
 }
 
 /// All legal configurations by trying every combination.
-static std::set<std::string> bruteForce(const Kernel& kernel, const Bindings& sizes, const DeviceInfo& device) {
+static std::set<std::string> bruteForce(const Kernel& kernel, const Bindings& sizes,
+                                        const DeviceInfo& device) {
   std::set<std::string> legal;
   std::function<void(std::size_t, Config&)> recurse = [&](std::size_t at, Config& config) {
     if (at < kernel.parameters.size()) {
@@ -61,8 +62,9 @@ static void expectSame(const Kernel& kernel, const Bindings& sizes = {}) {
 
 TEST(Space, AgreesWithBruteForceOnRandomConstraints) {
   std::mt19937_64 random(11);
-  static const char* patterns[] = {"{0} % {1} == 0", "{0} * {1} <= 32", "{0} + {1} > {2}", "{0} != {1} || {2} == 1",
-                                   "{0} / {1} >= 1", "({0} - {1}) % {2} == 0", "{0} <= N", "{0} * {1} * {2} % 3 != 1"};
+  static const char* patterns[] = {
+      "{0} % {1} == 0", "{0} * {1} <= 32",        "{0} + {1} > {2}", "{0} != {1} || {2} == 1",
+      "{0} / {1} >= 1", "({0} - {1}) % {2} == 0", "{0} <= N",        "{0} * {1} * {2} % 3 != 1"};
   for (int round = 0; round < 150; ++round) {
     std::vector<std::pair<std::string, std::vector<std::int64_t>>> domains;
     std::size_t count = 1 + random() % 5;
@@ -74,7 +76,8 @@ TEST(Space, AgreesWithBruteForceOnRandomConstraints) {
     std::vector<std::string> constraints;
     for (std::size_t i = random() % 5; i > 0; --i) {
       auto name = [&] { return fmt::format("p{}", random() % count); };
-      constraints.push_back(fmt::format(fmt::runtime(patterns[random() % std::size(patterns)]), name(), name(), name()));
+      constraints.push_back(
+          fmt::format(fmt::runtime(patterns[random() % std::size(patterns)]), name(), name(), name()));
     }
     expectSame(kernelOf(domains, constraints), {{"N", 3}});
   }
@@ -97,7 +100,8 @@ TEST(Space, FitsLaunchesToTheDevice) {
   EXPECT_EQ(space->count(), 4u);
   EXPECT_FALSE(space->contains({{"B", 2048}, {"S", 0}}));
   EXPECT_FALSE(space->contains({{"B", 32}, {"S", 100}}));
-  EXPECT_EQ(space->explain({{"B", 32}, {"S", 100}}), "(S * 1024) <= MAX_SHARED: the device's shared memory a block");
+  EXPECT_EQ(space->explain({{"B", 32}, {"S", 100}}),
+            "(S * 1024) <= MAX_SHARED: the device's shared memory a block");
 }
 
 TEST(Space, CountsIndependentGroupsWithoutListingThem) {
@@ -144,7 +148,8 @@ TEST(Space, RefusesWhatItCannotSolve) {
 }
 
 TEST(Space, SamplesUniformly) {
-  auto space = Space::open(kernelOf({{"a", {1, 2, 3, 4}}, {"b", {1, 2, 3, 4}}, {"c", {1, 2}}}, {"a <= b"}), {}, {});
+  auto space =
+      Space::open(kernelOf({{"a", {1, 2, 3, 4}}, {"b", {1, 2, 3, 4}}, {"c", {1, 2}}}, {"a <= b"}), {}, {});
   ASSERT_EQ(space->count(), 20u);
   std::mt19937_64 random(5);
   std::map<std::string, int> seen;

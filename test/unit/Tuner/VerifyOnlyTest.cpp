@@ -1,5 +1,5 @@
-#include "FakeBackend.h"
 #include "retile/Tuner/VerifyOnly.h"
+#include "FakeBackend.h"
 
 #include <gtest/gtest.h>
 
@@ -31,7 +31,9 @@ TEST(VerifyOnly, DrawsDistinctConfigurationsAtMostAll) {
 TEST(VerifyOnly, CountsMismatchesAndFailures) {
   FakeBackend backend;
   backend.compiles = [](const Config& config) { return config.at("A") != 4; };
-  backend.judge = [](const Config& config, const Bindings&) { return config.at("A") == 1 ? Outcome::Mismatch : Outcome::Ok; };
+  backend.judge = [](const Config& config, const Bindings&) {
+    return config.at("A") == 1 ? Outcome::Mismatch : Outcome::Ok;
+  };
   auto subject = kernel();
   VerifyReport report = verifyOnly(backend, subject, {{"n", 7}}, {100, 1, 1});
   EXPECT_EQ(report.mismatched, 4u);

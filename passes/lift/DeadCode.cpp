@@ -1,0 +1,118 @@
+// Drops what only served indices: scalars that nothing reads any more now that subscripts and bounds are polynomials, and
+// the loads in their values.
+//
+//   size_t step = blockDim.x * gridDim.x;   (the loop that used it is a dimension now)   ->   nothing
+#include "Lifter.h"
+
+namespace retile::lift {
+
+using model::Expr;
+using model::ExprKind;
+using model::ExprRef;
+using model::Stmt;
+using model::StmtKind;
+using model::StmtRef;
+
+namespace {
+
+void readsOf(const ExprRef& expr, std::map<int, int>& reads) {
+  if (!expr) return;
+  if (expr->kind == ExprKind::Variable || expr->kind == ExprKind::Array) ++reads[expr->variable];
+  for (const ExprRef& operand : expr->operands)
+    readsOf(operand, reads);
+}
+
+void readsOf(const std::vector<StmtRef>& stmts, std::map<int, int>& reads) {
+  for (const StmtRef& stmt : stmts) {
+    readsOf(stmt->value, reads);
+    bool storesToArray = stmt->kind == StmtKind::Store && stmt->target;
+    if (storesToArray) readsOf(stmt->target, reads);
+    readsOf(stmt->body, reads);
+    readsOf(stmt->otherwise, reads);
+  }
+}
+
+bool prune(std::vector<StmtRef>& stmts, const std::map<int, int>& reads) {
+  bool changed = false;
+  std::vector<StmtRef> kept;
+  for (const StmtRef& stmt : stmts) {
+    bool sets = stmt->kind == StmtKind::Declare || stmt->kind == StmtKind::Assign;
+    if (sets && !reads.count(stmt->variable)) {
+      changed = true;
+      continue;
+    }
+    if (stmt->body.empty() && stmt->otherwise.empty()) {
+      kept.push_back(stmt);
+      continue;
+    }
+    Stmt copy = *stmt;
+    bool inner = prune(copy.body, reads);
+    inner = prune(copy.otherwise, reads) || inner;
+    changed = changed || inner;
+    kept.push_back(inner ? std::make_shared<Stmt>(std::move(copy)) : stmt);
+  }
+  stmts = std::move(kept);
+  return changed;
+}
+
+/// Renumbers the Access and Affine nodes that are left.
+class Renumber {
+public:
+  Renumber(std::vector<Access>& accesses, std::vector<Polynomial>& values) : accesses(accesses), values(values) {}
+
+  std::vector<StmtRef> stmts(const std::vector<StmtRef>& list) {
+    std::vector<StmtRef> out;
+    for (const StmtRef& stmt : list) {
+      Stmt copy = *stmt;
+      copy.value = expr(stmt->value);
+      bool alsoReads = stmt->kind == StmtKind::Store && stmt->text != "=" && stmt->target->kind == ExprKind::Access;
+      if (alsoReads) keep(stmt->target->value - 1);
+      copy.target = expr(stmt->target);
+      copy.body = stmts(stmt->body);
+      copy.otherwise = stmts(stmt->otherwise);
+      out.push_back(std::make_shared<Stmt>(std::move(copy)));
+    }
+    return out;
+  }
+
+  std::vector<Access> liveAccesses;
+  std::vector<Polynomial> liveValues;
+
+private:
+  std::vector<Access>& accesses;
+  std::vector<Polynomial>& values;
+
+  std::int64_t keep(std::int64_t index) {
+    liveAccesses.push_back(accesses[static_cast<size_t>(index)]);
+    return static_cast<std::int64_t>(liveAccesses.size()) - 1;
+  }
+
+  ExprRef expr(const ExprRef& node) {
+    if (!node) return node;
+    auto copy = std::make_shared<Expr>(*node);
+    for (ExprRef& operand : copy->operands)
+      operand = expr(operand);
+    if (node->kind == ExprKind::Access) copy->value = keep(node->value);
+    if (node->kind == ExprKind::Affine) {
+      liveValues.push_back(values[static_cast<size_t>(node->value)]);
+      copy->value = static_cast<std::int64_t>(liveValues.size()) - 1;
+    }
+    return copy;
+  }
+};
+
+} // namespace
+
+void Lifter::dropDeadCode() {
+  for (;;) {
+    std::map<int, int> reads;
+    readsOf(out.body, reads);
+    if (!prune(out.body, reads)) break;
+  }
+  Renumber renumber(out.accesses, out.values);
+  out.body = renumber.stmts(out.body);
+  out.accesses = std::move(renumber.liveAccesses);
+  out.values = std::move(renumber.liveValues);
+}
+
+} // namespace retile::lift
