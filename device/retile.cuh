@@ -434,4 +434,79 @@ template <int V, class T> __device__ __forceinline__ void storeVector(T* dst, co
 #endif
 }
 
+/// Where item `item` of thread `thread` stands in its block's tile: runs of RUN neighbours, THREADS runs side by side.
+/// RUN = 1 is the cyclic distribution (coalesced), RUN = items a thread the blocked one.
+template <int THREADS, int RUN> __host__ __device__ constexpr int itemOffset(int thread, int item) {
+  return item / RUN * (THREADS * RUN) + thread * RUN + item % RUN;
+}
+
+/// value, but not below lo and not above hi.
+template <class T> __device__ __forceinline__ T within(T value, T lo, T hi) {
+  return value < lo ? lo : value > hi ? hi : value;
+}
+template <class T> __device__ __forceinline__ T atMost(T value, T hi) { return value > hi ? hi : value; }
+
+/// `kept` where the template keeps a value in a register, else `memory`.
+template <bool KEEP, class T> __device__ __forceinline__ T& choose(T& kept, T& memory) {
+  if constexpr (KEEP) return kept;
+  else return memory;
+}
+
+/// body(0) .. body(count - 1) in order, unrolled UNROLL times; 0 leaves it to the compiler.
+template <int UNROLL, class I, class Body> __device__ __forceinline__ void forUnrolled(I count, Body&& body) {
+#if !defined(RETILE_CPU)
+  if constexpr (UNROLL > 0) {
+#pragma unroll UNROLL
+    for (I n = 0; n < count; ++n) body(n);
+    return;
+  }
+#endif
+  for (I n = 0; n < count; ++n) body(n);
+}
+
+/// k = lo .. hi - 1 in order, TILE steps between two barriers: fill(slot, k0) copies what the tile at k0 reads to shared
+/// memory, body(slot, k0, n) is step k0 + n. The last tile runs its exact trip count. STAGES > 1 fills ahead with
+/// asynchronous copies; without STAGED there is no copy and no barrier. Called by all threads of the block.
+template <int TILE, int STAGES, int UNROLL, bool STAGED, class I, class Fill, class Body>
+__device__ __forceinline__ void forTiles(I lo, I hi, Fill&& fill, Body&& body) {
+  if constexpr (!STAGED && TILE == 1) {
+    if (hi > lo) forUnrolled<UNROLL>(hi - lo, [&](I n) { body(0, lo + n, 0); });
+    return;
+  } else {
+    auto compute = [&](int slot, I k0) {
+      if (k0 + TILE <= hi) forUnrolled<UNROLL>(TILE, [&](int n) { body(slot, k0, n); });
+      else forUnrolled<1>(static_cast<int>(hi - k0), [&](int n) { body(slot, k0, n); });
+    };
+    if constexpr (!STAGED || STAGES == 1) {
+      for (I k0 = lo; k0 < hi; k0 += TILE) {
+        if constexpr (STAGED) {
+          fill(0, k0);
+          asyncCommit();
+          asyncWait<0>();
+          __syncthreads();
+        }
+        compute(0, k0);
+        if constexpr (STAGED) __syncthreads();
+      }
+    } else {
+      RETILE_UNROLL for (int s = 0; s < STAGES - 1; ++s) {
+        if (lo + s * TILE < hi) fill(s, lo + s * TILE);
+        asyncCommit();
+      }
+      int slot = 0, next = STAGES - 1;
+      for (I k0 = lo; k0 < hi; k0 += TILE) {
+        asyncWait<STAGES - 2>();
+        // Also: everybody is done with the slot that is filled next.
+        __syncthreads();
+        if (k0 + (STAGES - 1) * TILE < hi) fill(next, k0 + (STAGES - 1) * TILE);
+        asyncCommit();
+        compute(slot, k0);
+        slot = slot + 1 == STAGES ? 0 : slot + 1;
+        next = next + 1 == STAGES ? 0 : next + 1;
+      }
+      __syncthreads();
+    }
+  }
+}
+
 } // namespace retile

@@ -76,11 +76,38 @@ constexpr Entry functions[] = {
 /// Headers of libcu++, each with a few names of the standard library that call for it.
 constexpr Entry standardHeaders[] = {
     {"cuda/std/cmath", "abs isinf isnan isfinite sqrt pow exp log floor ceil round fabs fmin fmax sin cos tanh"},
-    {"cuda/std/algorithm", "min max"},
     {"cuda/std/complex", "complex"},
     {"cuda/std/array", "array"},
     {"cuda/std/tuple", "tuple"},
 };
+
+/// Block and warp algorithms of cub: <cub/cub.cuh> itself is more than a run-time compiler takes.
+constexpr Entry cubHeaders[] = {
+    {"BlockReduce", "block/block_reduce.cuh"},
+    {"BlockScan", "block/block_scan.cuh"},
+    {"BlockLoad", "block/block_load.cuh"},
+    {"BlockStore", "block/block_store.cuh"},
+    {"BlockExchange", "block/block_exchange.cuh"},
+    {"BlockShuffle", "block/block_shuffle.cuh"},
+    {"BlockHistogram", "block/block_histogram.cuh"},
+    {"BlockRadixSort", "block/block_radix_sort.cuh"},
+    {"BlockMergeSort", "block/block_merge_sort.cuh"},
+    {"BlockDiscontinuity", "block/block_discontinuity.cuh"},
+    {"BlockAdjacentDifference", "block/block_adjacent_difference.cuh"},
+    {"WarpReduce", "warp/warp_reduce.cuh"},
+    {"WarpScan", "warp/warp_scan.cuh"},
+    {"WarpMergeSort", "warp/warp_merge_sort.cuh"},
+    {"WarpLoad", "warp/warp_load.cuh"},
+    {"WarpStore", "warp/warp_store.cuh"},
+    {"WarpExchange", "warp/warp_exchange.cuh"},
+};
+
+/// min and max have no public header in some versions of libcu++.
+constexpr const char* algorithm = "#if __has_include(<cuda/std/algorithm>)\n#include <cuda/std/algorithm>\n"
+                                  "#elif __has_include(<cuda/std/__algorithm_>)\n#include <cuda/std/__algorithm_>\n#endif\n";
+
+/// Functions of <cmath> that libcu++ leaves out, and the compiler has in the global namespace.
+constexpr const char* globalMath[] = {"nearbyint", "rint", "lrint", "llrint", "erf", "erfc", "tgamma", "lgamma", "cbrt"};
 
 bool mentions(const char* list, const std::set<std::string, std::less<>>& names) {
   std::istringstream words(list);
@@ -103,8 +130,15 @@ std::string rtcPrelude(const std::set<std::string, std::less<>>& names, bool use
     out += "#include <cuda/std/limits>\n#include <cuda/std/type_traits>\n#include <cuda/std/utility>\n";
     for (const Entry& entry : standardHeaders)
       if (mentions(entry.text, names)) out += std::string("#include <") + entry.name + ">\n";
-    out += "namespace std {\nusing namespace cuda::std;\n}\n";
+    if (names.contains("min") || names.contains("max")) out += algorithm;
+    out += "namespace std {\nusing namespace cuda::std;\n";
+    for (const char* name : globalMath)
+      if (names.contains(name)) out += std::string("using ::") + name + ";\n";
+    out += "}\n";
   }
+  if (names.contains("cub"))
+    for (const Entry& entry : cubHeaders)
+      if (names.contains(entry.name)) out += std::string("#include <cub/") + entry.text + ">\n";
   for (const Entry& entry : integerTypes)
     if (names.contains(entry.name)) out += std::string("typedef ") + entry.text + " " + entry.name + ";\n";
   if (names.contains("INT_MIN")) out += macro({"INT_MAX", "2147483647"});

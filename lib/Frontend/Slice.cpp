@@ -40,7 +40,8 @@ bool isHostedHeader(llvm::StringRef name) {
   static constexpr const char* names[] = {"math.h", "cmath", "stdint.h", "cstdint", "float.h", "cfloat", "limits.h",
                                           "climits", "limits", "stddef.h", "cstddef", "assert.h", "cassert",
                                           "type_traits", "utility", "stdio.h", "cstdio", "device_launch_parameters.h",
-                                          "cuda_runtime.h", "cuda_runtime_api.h", "cuda.h", "device_functions.h"};
+                                          "cuda_runtime.h", "cuda_runtime_api.h", "cuda.h", "device_functions.h",
+                                          "cub/cub.cuh"};
   return llvm::is_contained(names, name);
 }
 
@@ -332,19 +333,23 @@ void SliceBuilder::follow(int number) {
     for (const clang::Decl* decl : unit.decls) needNames(printed(decl), unit.start, end, false);
 }
 
-/// Overloaded operators have no name in the text: they come when a type of theirs did.
+/// Overloaded operators have no name in the text: they come when a type of theirs did, or when all are the system's.
 void SliceBuilder::needOperators() {
   for (int unit : index.operators) {
     for (const clang::Decl* decl : index.units.all()[unit].decls) {
       const clang::FunctionDecl* function = functionOf(decl);
       if (!function || !function->isOverloadedOperator()) continue;
+      bool ours = false;
       for (const clang::ParmVarDecl* parameter : function->parameters()) {
         const auto type = parameter->getType().getNonReferenceType();
         const clang::Decl* record = type->getAsTagDecl();
         if (const auto* made = type->getAs<clang::TemplateSpecializationType>())
           record = made->getTemplateName().getAsTemplateDecl();
-        if (record && units.contains(index.units.unitOf(record))) needUnit(unit);
+        const int home = record ? index.units.unitOf(record) : -1;
+        ours |= home >= 0;
+        if (home >= 0 && units.contains(home)) needUnit(unit);
       }
+      if (!ours && !llvm::isa<clang::CXXMethodDecl>(function)) needUnit(unit);
     }
   }
 }

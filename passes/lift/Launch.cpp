@@ -2,6 +2,7 @@
 //
 //   gemm<<<dim3((N + 15) / 16, M), dim3(16)>>>(A, M * K)   ->   sizes N, M, K; strideA = M*K; block 16 x 1 x 1
 #include "Lifter.h"
+#include "retile/KernelModel/Normalize.h"
 
 namespace retile::lift {
 
@@ -97,6 +98,8 @@ void Lifter::readLaunch() {
 /// Looks through the leading declarations for the names that the user gives to the indices.
 void Lifter::nameAxes() {
   Environment saved = environment;
+  std::map<int, int> assigned;
+  model::collectAssigned(out.kernel.body, assigned);
   auto scan = [&](auto&& self, const std::vector<model::StmtRef>& stmts) -> void {
     for (const auto& stmt : stmts) {
       if (stmt->kind == model::StmtKind::If || stmt->kind == model::StmtKind::For) {
@@ -120,7 +123,7 @@ void Lifter::nameAxes() {
       for (Axis& axis : axes) {
         auto named = [&](const std::string& symbol, std::string& name, std::int64_t& offset, Type& type) {
           auto rest = (*value - Polynomial::symbol(symbol)).constant();
-          if (!rest || !name.empty() || !usable(variable.name)) return;
+          if (!rest || !name.empty() || !usable(variable.name) || assigned[stmt->variable] > (assigns ? 1 : 0)) return;
           name = variable.name;
           offset = *rest;
           type = variable.type;
@@ -153,7 +156,7 @@ void Lifter::nameAxes() {
     };
     if (axis.globalName.empty()) axis.globalType = intType();
     if (axis.blockName.empty()) axis.blockType = intType();
-    axis.global = unique(axis.globalName.empty() ? std::string(1, axisNames[a]) : axis.globalName);
+    axis.global = unique(axis.globalName.empty() ? std::string("global") + static_cast<char>(axisNames[a] - 32) : axis.globalName);
     axis.block = unique(axis.blockName.empty() ? std::string("block") + static_cast<char>(axisNames[a] - 32) : axis.blockName);
   }
 }
