@@ -446,6 +446,9 @@ template <class T> __device__ __forceinline__ T within(T value, T lo, T hi) {
 }
 template <class T> __device__ __forceinline__ T atMost(T value, T hi) { return value > hi ? hi : value; }
 
+__host__ __device__ constexpr long long smaller(long long a, long long b) { return a < b ? a : b; }
+__host__ __device__ constexpr long long larger(long long a, long long b) { return a > b ? a : b; }
+
 /// `kept` where the template keeps a value in a register, else `memory`.
 template <bool KEEP, class T> __device__ __forceinline__ T& choose(T& kept, T& memory) {
   if constexpr (KEEP) return kept;

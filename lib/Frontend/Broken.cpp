@@ -13,7 +13,8 @@ struct Extent {
   clang::FileID file;
   unsigned begin = 0, end = 0;
   bool contains(const clang::SourceManager& sources, clang::SourceLocation where) const {
-    if (where.isInvalid()) return false;
+    if (where.isInvalid())
+      return false;
     const auto [id, offset] = sources.getDecomposedLoc(where);
     return id == file && begin <= offset && offset <= end;
   }
@@ -22,7 +23,8 @@ struct Extent {
 /// Follows calls from a kernel and notes what is wrong on the way.
 class Judge {
 public:
-  Judge(clang::ASTContext& context, const std::vector<ParseError>& errors, std::set<const ParseError*>& blamed)
+  Judge(clang::ASTContext& context, const std::vector<ParseError>& errors,
+        std::set<const ParseError*>& blamed)
       : sources(context.getSourceManager()), errors(errors), blamed(blamed) {}
 
   Reasons run(const clang::FunctionDecl* kernel) {
@@ -32,7 +34,8 @@ public:
       open.pop_back();
       function(next);
     }
-    if (reasons.empty()) reasons = std::move(vague);
+    if (reasons.empty())
+      reasons = std::move(vague);
     return std::move(reasons);
   }
 
@@ -45,17 +48,23 @@ private:
   llvm::SmallPtrSet<const clang::Decl*, 16> seen;
 
   void need(const clang::FunctionDecl* function) {
-    if (const clang::FunctionDecl* defined = function->getDefinition()) function = defined;
-    if (isUserCode(sources, function->getLocation()) && seen.insert(function).second) open.push_back(function);
+    if (const clang::FunctionDecl* defined = function->getDefinition())
+      function = defined;
+    if (isUserCode(sources, function->getLocation()) && seen.insert(function).second)
+      open.push_back(function);
   }
 
   void function(const clang::FunctionDecl* at) {
     extent(at->getSourceRange());
-    if (const clang::FunctionDecl* pattern = at->getTemplateInstantiationPattern()) extent(pattern->getSourceRange());
-    if (at->isInvalidDecl()) note(at->getLocation(), "the declaration has an error");
+    if (const clang::FunctionDecl* pattern = at->getTemplateInstantiationPattern())
+      extent(pattern->getSourceRange());
+    if (at->isInvalidDecl())
+      note(at->getLocation(), "the declaration has an error");
     for (const clang::ParmVarDecl* parameter : at->parameters())
-      if (parameter->isInvalidDecl()) note(parameter->getLocation(), "a parameter has an error");
-    if (at->hasBody()) statement(at->getBody());
+      if (parameter->isInvalidDecl())
+        note(parameter->getLocation(), "a parameter has an error");
+    if (at->hasBody())
+      statement(at->getBody());
   }
 
   void note(clang::SourceLocation where, std::string text) {
@@ -63,19 +72,24 @@ private:
   }
 
   void extent(clang::SourceRange range) {
-    if (range.isInvalid()) return;
+    if (range.isInvalid())
+      return;
     const auto [file, begin] = sources.getDecomposedLoc(sources.getExpansionLoc(range.getBegin()));
     const clang::SourceLocation last = sources.getExpansionRange(range.getEnd()).getEnd();
     const auto [endFile, end] = sources.getDecomposedLoc(last);
-    if (file != endFile) return;
+    if (file != endFile)
+      return;
     const Extent piece{file, begin, end};
     for (const ParseError& error : errors) {
       const bool inside = piece.contains(sources, error.location);
-      const bool leadsHere = !inside && error.location.isValid() && sources.isInSystemHeader(error.location) &&
-                             llvm::any_of(error.involved, [&](auto at) { return piece.contains(sources, at); });
-      if (!inside && !leadsHere) continue;
+      const bool leadsHere =
+          !inside && error.location.isValid() && sources.isInSystemHeader(error.location) &&
+          llvm::any_of(error.involved, [&](auto at) { return piece.contains(sources, at); });
+      if (!inside && !leadsHere)
+        continue;
       blamed.insert(&error);
-      if (!known(error)) reasons.emplace_back(error.message.location, error.message.text);
+      if (!known(error))
+        reasons.emplace_back(error.message.location, error.message.text);
     }
   }
 
@@ -84,19 +98,25 @@ private:
   }
 
   void statement(const clang::Stmt* at) {
-    if (!at) return;
-    if (llvm::isa<clang::RecoveryExpr>(at)) note(at->getBeginLoc(), "an expression has an error");
+    if (!at)
+      return;
+    if (llvm::isa<clang::RecoveryExpr>(at))
+      note(at->getBeginLoc(), "an expression has an error");
     if (const auto* declared = llvm::dyn_cast<clang::DeclStmt>(at))
       for (const clang::Decl* decl : declared->decls())
-        if (decl->isInvalidDecl()) note(decl->getLocation(), "a declaration has an error");
+        if (decl->isInvalidDecl())
+          note(decl->getLocation(), "a declaration has an error");
     if (const auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(at)) {
-      if (const auto* callee = llvm::dyn_cast<clang::FunctionDecl>(reference->getDecl())) need(callee);
+      if (const auto* callee = llvm::dyn_cast<clang::FunctionDecl>(reference->getDecl()))
+        need(callee);
     } else if (const auto* member = llvm::dyn_cast<clang::MemberExpr>(at)) {
-      if (const auto* method = llvm::dyn_cast<clang::FunctionDecl>(member->getMemberDecl())) need(method);
+      if (const auto* method = llvm::dyn_cast<clang::FunctionDecl>(member->getMemberDecl()))
+        need(method);
     } else if (const auto* construct = llvm::dyn_cast<clang::CXXConstructExpr>(at)) {
       need(construct->getConstructor());
     }
-    for (const clang::Stmt* child : at->children()) statement(child);
+    for (const clang::Stmt* child : at->children())
+      statement(child);
   }
 };
 

@@ -21,14 +21,20 @@ std::string qualifiedName(const clang::FunctionDecl* function) {
 
 /// Whether control never gets behind the statement: it returns, throws, leaves the loop, or ends the program.
 bool leaves(const clang::Stmt* at) {
-  if (!at) return false;
-  if (llvm::isa<clang::ReturnStmt, clang::BreakStmt, clang::ContinueStmt, clang::CXXThrowExpr, clang::GotoStmt>(at))
+  if (!at)
+    return false;
+  if (llvm::isa<clang::ReturnStmt, clang::BreakStmt, clang::ContinueStmt, clang::CXXThrowExpr,
+                clang::GotoStmt>(at))
     return true;
-  if (const auto* full = llvm::dyn_cast<clang::ExprWithCleanups>(at)) return leaves(full->getSubExpr());
-  if (const auto* block = llvm::dyn_cast<clang::CompoundStmt>(at)) return llvm::any_of(block->body(), leaves);
-  if (const auto* branch = llvm::dyn_cast<clang::IfStmt>(at)) return leaves(branch->getThen()) && leaves(branch->getElse());
+  if (const auto* full = llvm::dyn_cast<clang::ExprWithCleanups>(at))
+    return leaves(full->getSubExpr());
+  if (const auto* block = llvm::dyn_cast<clang::CompoundStmt>(at))
+    return llvm::any_of(block->body(), leaves);
+  if (const auto* branch = llvm::dyn_cast<clang::IfStmt>(at))
+    return leaves(branch->getThen()) && leaves(branch->getElse());
   if (const auto* call = llvm::dyn_cast<clang::CallExpr>(at))
-    if (const clang::FunctionDecl* callee = call->getDirectCallee()) return callee->isNoReturn();
+    if (const clang::FunctionDecl* callee = call->getDirectCallee())
+      return callee->isNoReturn();
   return false;
 }
 
@@ -40,8 +46,10 @@ public:
 
   void along(const std::vector<const clang::Stmt*>& path) {
     for (size_t i = 0; i + 1 < path.size(); ++i) {
-      if (const auto* branch = llvm::dyn_cast<clang::IfStmt>(path[i])) inside(branch, path[i + 1]);
-      if (const auto* block = llvm::dyn_cast<clang::CompoundStmt>(path[i])) before(block, path[i + 1]);
+      if (const auto* branch = llvm::dyn_cast<clang::IfStmt>(path[i]))
+        inside(branch, path[i + 1]);
+      if (const auto* block = llvm::dyn_cast<clang::CompoundStmt>(path[i]))
+        before(block, path[i + 1]);
     }
   }
 
@@ -51,8 +59,10 @@ private:
   std::vector<ExprRef>& out;
 
   void inside(const clang::IfStmt* branch, const clang::Stmt* child) {
-    if (branch->isConstexpr()) return;
-    if (child == branch->getThen()) holds(branch->getCond(), true);
+    if (branch->isConstexpr())
+      return;
+    if (child == branch->getThen())
+      holds(branch->getCond(), true);
     else if (child == branch->getElse())
       holds(branch->getCond(), false);
   }
@@ -61,12 +71,16 @@ private:
   void before(const clang::CompoundStmt* block, const clang::Stmt* child) {
     std::vector<const clang::IfStmt*> guards;
     for (const clang::Stmt* at : block->body()) {
-      if (llvm::isa<clang::SwitchCase, clang::LabelStmt>(at)) guards.clear();
-      if (at == child) break;
-      if (const auto* guard = llvm::dyn_cast<clang::IfStmt>(at); guard && !guard->isConstexpr()) guards.push_back(guard);
+      if (llvm::isa<clang::SwitchCase, clang::LabelStmt>(at))
+        guards.clear();
+      if (at == child)
+        break;
+      if (const auto* guard = llvm::dyn_cast<clang::IfStmt>(at); guard && !guard->isConstexpr())
+        guards.push_back(guard);
     }
     for (const clang::IfStmt* guard : guards) {
-      if (leaves(guard->getThen())) holds(guard->getCond(), false);
+      if (leaves(guard->getThen()))
+        holds(guard->getCond(), false);
       else if (guard->getElse() && leaves(guard->getElse()))
         holds(guard->getCond(), true);
     }
@@ -74,7 +88,8 @@ private:
 
   void holds(const clang::Expr* condition, bool truth) {
     condition = condition->IgnoreParenImpCasts();
-    if (const auto* unary = llvm::dyn_cast<clang::UnaryOperator>(condition); unary && unary->getOpcode() == clang::UO_LNot)
+    if (const auto* unary = llvm::dyn_cast<clang::UnaryOperator>(condition);
+        unary && unary->getOpcode() == clang::UO_LNot)
       return holds(unary->getSubExpr(), !truth);
     const auto* binary = llvm::dyn_cast<clang::BinaryOperator>(condition);
     if (binary && binary->getOpcode() == (truth ? clang::BO_LAnd : clang::BO_LOr)) {
@@ -83,7 +98,8 @@ private:
     }
     const ExprRef value = values.value(condition, definitions.orderOf(condition));
     // A condition over something unresolved says nothing about the launch.
-    if (hasOpaque(value) || value->kind == ExprKind::IntLiteral) return;
+    if (hasOpaque(value) || value->kind == ExprKind::IntLiteral)
+      return;
     out.push_back(truth ? value : negated(value));
   }
 
@@ -103,17 +119,21 @@ private:
 bool isZero(const ExprRef& expr) { return expr->kind == ExprKind::IntLiteral && expr->value == 0; }
 
 /// Arguments, and the bytes behind those pointers whose allocation is in view.
-void arguments(HostValues& values, const HostDefinitions& definitions, const Launch& launch, model::CallSite& out) {
+void arguments(HostValues& values, const HostDefinitions& definitions, const Launch& launch,
+               model::CallSite& out) {
   const unsigned order = definitions.launchOrder();
   for (unsigned i = 0; i < launch.call->getNumArgs(); ++i) {
     const clang::Expr* argument = launch.call->getArg(i);
     out.arguments.push_back(values.value(argument, order));
-    if (!argument->getType()->isPointerType() || !launch.kernel || i >= launch.kernel->getNumParams()) continue;
+    if (!argument->getType()->isPointerType() || !launch.kernel || i >= launch.kernel->getNumParams())
+      continue;
     const clang::VarDecl* root = values.rootPointer(argument, order);
     const Write* allocation = root ? definitions.allocation(root, order) : nullptr;
-    if (!allocation) continue;
+    if (!allocation)
+      continue;
     const ExprRef bytes = values.value(allocation->allocatedBytes, allocation->order);
-    if (!hasOpaque(bytes)) out.allocated[launch.kernel->getParamDecl(i)->getNameAsString()] = bytes;
+    if (!hasOpaque(bytes))
+      out.allocated[launch.kernel->getParamDecl(i)->getNameAsString()] = bytes;
   }
 }
 
@@ -129,7 +149,8 @@ model::CallSite callSite(clang::ASTContext& context, const Launch& launch, const
 
   out.hostFunction = qualifiedName(launch.host);
   for (const clang::ParmVarDecl* parameter : launch.host->parameters()) {
-    if (parameter->getName().empty()) continue;
+    if (parameter->getName().empty())
+      continue;
     out.hostParameters.push_back(parameter->getNameAsString());
     out.hostTypes[out.hostParameters.back()] = convertType(context, parameter->getType());
   }
@@ -137,7 +158,8 @@ model::CallSite callSite(clang::ASTContext& context, const Launch& launch, const
   out.block = values.dims(config->getArg(1), order);
   if (config->getNumArgs() > 2 && !llvm::isa<clang::CXXDefaultArgExpr>(config->getArg(2))) {
     out.shared = values.value(config->getArg(2), order);
-    if (isZero(out.shared)) out.shared = nullptr;
+    if (isZero(out.shared))
+      out.shared = nullptr;
   }
   arguments(values, definitions, launch, out);
   Conditions(values, definitions, out.guaranteed).along(launch.path);

@@ -1,4 +1,5 @@
-// Launches in host code as model::CallSite: every expression over the host function's parameters, macros and literals.
+// Launches in host code as model::CallSite: every expression over the host function's parameters, macros and
+// literals.
 #pragma once
 
 #include "retile/KernelModel/Model.h"

@@ -1,4 +1,5 @@
-// The user's compiler flags, as nvcc or clang take them, sorted into what the parse needs and what only the manifest does.
+// The user's compiler flags, as nvcc or clang take them, sorted into what the parse needs and what only the
+// manifest does.
 #pragma once
 
 #include <optional>
@@ -26,7 +27,8 @@ struct DatabaseEntry {
   std::string directory;
 };
 
-/// The entry for `file` in the first compile_commands.json found from its folder upwards (also in build/ beside it).
+/// The entry for `file` in the first compile_commands.json found from its folder upwards (also in build/
+/// beside it).
 std::optional<DatabaseEntry> flagsFromDatabase(const std::string& file);
 
 } // namespace retile::frontend

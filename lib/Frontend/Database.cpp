@@ -21,7 +21,8 @@ std::vector<std::string> wordsOf(const llvm::json::Object& entry) {
   std::vector<std::string> words;
   if (const llvm::json::Array* list = entry.getArray("arguments")) {
     for (const llvm::json::Value& value : *list)
-      if (auto text = value.getAsString()) words.push_back(text->str());
+      if (auto text = value.getAsString())
+        words.push_back(text->str());
   } else if (auto command = entry.getString("command")) {
     llvm::BumpPtrAllocator memory;
     llvm::StringSaver saver(memory);
@@ -29,26 +30,31 @@ std::vector<std::string> wordsOf(const llvm::json::Object& entry) {
     llvm::cl::TokenizeGNUCommandLine(*command, saver, parts);
     words.assign(parts.begin(), parts.end());
   }
-  if (!words.empty()) words.erase(words.begin());
+  if (!words.empty())
+    words.erase(words.begin());
   return words;
 }
 
 std::optional<DatabaseEntry> lookUp(const std::string& database, const std::string& file) {
   auto buffer = llvm::MemoryBuffer::getFile(database);
-  if (!buffer) return std::nullopt;
+  if (!buffer)
+    return std::nullopt;
   auto parsed = llvm::json::parse((*buffer)->getBuffer());
   if (!parsed) {
     llvm::consumeError(parsed.takeError());
     return std::nullopt;
   }
   const llvm::json::Array* entries = parsed->getAsArray();
-  if (!entries) return std::nullopt;
+  if (!entries)
+    return std::nullopt;
   for (const llvm::json::Value& value : *entries) {
     const llvm::json::Object* entry = value.getAsObject();
-    if (!entry) continue;
+    if (!entry)
+      continue;
     const std::string directory = entry->getString("directory").value_or("").str();
     const std::string listed = normal(directory, entry->getString("file").value_or(""));
-    if (listed == file || llvm::sys::fs::equivalent(listed, file)) return DatabaseEntry{wordsOf(*entry), directory};
+    if (listed == file || llvm::sys::fs::equivalent(listed, file))
+      return DatabaseEntry{wordsOf(*entry), directory};
   }
   return std::nullopt;
 }
@@ -63,7 +69,8 @@ std::optional<DatabaseEntry> flagsFromDatabase(const std::string& file) {
        folder = llvm::sys::path::parent_path(folder))
     for (const char* name : {"compile_commands.json", "build/compile_commands.json"})
       if (llvm::sys::fs::exists(normal(folder, name)))
-        if (auto entry = lookUp(normal(folder, name), full.str().str())) return entry;
+        if (auto entry = lookUp(normal(folder, name), full.str().str()))
+          return entry;
   return std::nullopt;
 }
 

@@ -12,7 +12,8 @@ std::string sourceLine(const clang::SourceManager& sources, clang::SourceLocatio
   const auto [file, offset] = sources.getDecomposedLoc(sources.getExpansionLoc(where));
   bool invalid = false;
   const llvm::StringRef buffer = sources.getBufferData(file, &invalid);
-  if (invalid || offset > buffer.size()) return "";
+  if (invalid || offset > buffer.size())
+    return "";
   const size_t begin = buffer.substr(0, offset).rfind('\n') + 1;
   return buffer.substr(begin).take_until([](char c) { return c == '\n' || c == '\r'; }).str();
 }
@@ -40,8 +41,10 @@ void DiagnosticList::HandleDiagnostic(clang::DiagnosticsEngine::Level level, con
     if (info.getID() == clang::diag::err_pp_file_not_found && !missingHeader)
       missingHeader = errors.back().message.text;
   } else if (level == clang::DiagnosticsEngine::Note && !errors.empty()) {
-    if (located) errors.back().involved.push_back(where);
-    if (errors.back().notes.size() < 3) errors.back().notes.push_back(toMessage(Message::Note, info));
+    if (located)
+      errors.back().involved.push_back(where);
+    if (errors.back().notes.size() < 3)
+      errors.back().notes.push_back(toMessage(Message::Note, info));
   }
 }
 
@@ -53,7 +56,8 @@ std::vector<Message> forgiven(const std::vector<const ParseError*>& errors, bool
     out.insert(out.end(), errors[i]->notes.begin(), errors[i]->notes.end());
   }
   if (errors.size() > limit)
-    out.push_back({Message::Note, {}, std::to_string(errors.size() - limit) + " more errors that touch no kernel", ""});
+    out.push_back(
+        {Message::Note, {}, std::to_string(errors.size() - limit) + " more errors that touch no kernel", ""});
   return out;
 }
 

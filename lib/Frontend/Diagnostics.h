@@ -1,4 +1,5 @@
-// Clang's diagnostics as a list, with where they are, so that each kernel can be judged by those that touch it.
+// Clang's diagnostics as a list, with where they are, so that each kernel can be judged by those that touch
+// it.
 #pragma once
 
 #include "retile/Frontend/Frontend.h"
@@ -9,8 +10,8 @@ namespace retile::frontend {
 
 /// An error of the parse with the notes that follow it.
 struct ParseError {
-  clang::SourceLocation location;                ///< expansion location; invalid for errors of the command line
-  std::vector<clang::SourceLocation> involved;   ///< of its notes: instantiations that led to it
+  clang::SourceLocation location;              ///< expansion location; invalid for errors of the command line
+  std::vector<clang::SourceLocation> involved; ///< of its notes: instantiations that led to it
   Message message;
   std::vector<Message> notes;
 };

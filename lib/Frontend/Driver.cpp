@@ -31,7 +31,8 @@ std::string instanceName(const clang::FunctionDecl* kernel, bool withArguments) 
   policy.FullyQualifiedName = true;
   std::string text;
   llvm::raw_string_ostream out(text);
-  if (withArguments) kernel->getNameForDiagnostic(out, policy, true);
+  if (withArguments)
+    kernel->getNameForDiagnostic(out, policy, true);
   else
     kernel->printQualifiedName(out, policy);
   return text;
@@ -42,8 +43,8 @@ class Models {
 public:
   Models(clang::CompilerInstance& compiler, const Options& options, const DiagnosticList& diagnostics,
          const MacroLog& log, Result& result)
-      : compiler(compiler), context(compiler.getASTContext()), options(options), diagnostics(diagnostics), log(log),
-        result(result) {}
+      : compiler(compiler), context(compiler.getASTContext()), options(options), diagnostics(diagnostics),
+        log(log), result(result) {}
 
   void run() {
     const Collected found = collect(context);
@@ -51,12 +52,15 @@ public:
     const TunableMacros macros(context, log, found.functions);
     Slicer slicer(context, compiler.getPreprocessor(), log, macros);
     for (const clang::FunctionDecl* kernel : found.kernels)
-      if (selected(kernel)) add(kernel, found, macros, slicer);
+      if (selected(kernel))
+        add(kernel, found, macros, slicer);
     for (const clang::FunctionDecl* pattern : found.patterns)
-      if (selected(pattern)) addPattern(pattern);
+      if (selected(pattern))
+        addPattern(pattern);
     std::vector<const ParseError*> rest;
     for (const ParseError& error : diagnostics.errors)
-      if (!blamed.contains(&error)) rest.push_back(&error);
+      if (!blamed.contains(&error))
+        rest.push_back(&error);
     result.messages = forgiven(rest, options.strict);
   }
 
@@ -79,8 +83,10 @@ private:
       llvm::consumeError(glob.takeError());
       return name == options.kernelGlob;
     }
-    if (glob->match(name) || glob->match(qualified) || glob->match(instanceName(kernel, true))) return true;
-    if (!llvm::is_contained(notSelected, qualified)) notSelected.push_back(qualified);
+    if (glob->match(name) || glob->match(qualified) || glob->match(instanceName(kernel, true)))
+      return true;
+    if (!llvm::is_contained(notSelected, qualified))
+      notSelected.push_back(qualified);
     return false;
   }
 
@@ -93,7 +99,8 @@ private:
     return out;
   }
 
-  void add(const clang::FunctionDecl* kernel, const Collected& found, const TunableMacros& macros, Slicer& slicer) {
+  void add(const clang::FunctionDecl* kernel, const Collected& found, const TunableMacros& macros,
+           Slicer& slicer) {
     model::Kernel out = named(kernel);
     out.instance = instanceName(kernel, true);
     out.broken = brokenReasons(context, kernel, diagnostics.errors, blamed);
@@ -113,8 +120,10 @@ private:
     model::Kernel out = named(pattern);
     out.broken = brokenReasons(context, pattern, diagnostics.errors, blamed);
     if (out.broken.empty())
-      out.broken.emplace_back(out.location, "template without a call site; launch it in this file, or instantiate it: "
-                                            "template __global__ void " + out.name + "<...>(...);");
+      out.broken.emplace_back(out.location,
+                              "template without a call site; launch it in this file, or instantiate it: "
+                              "template __global__ void " +
+                                  out.name + "<...>(...);");
     result.kernels.push_back(std::move(out));
   }
 };
@@ -137,7 +146,8 @@ public:
   std::optional<std::string> header;
 
 protected:
-  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler, llvm::StringRef) override {
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler,
+                                                        llvm::StringRef) override {
     compiler.getPreprocessor().addPPCallbacks(logMacros(compiler.getPreprocessor(), log));
     return std::make_unique<ModelConsumer>([this, &compiler] {
       Models models(compiler, options, diagnostics, log, result);
@@ -154,15 +164,36 @@ private:
   MacroLog log;
 };
 
-std::vector<std::string> clangArguments(const Options& options, const CompileFlags& flags, const Toolkit& toolkit) {
-  std::vector<std::string> words = {
-      "clang++", "-fsyntax-only", "-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=" + options.arch,
-      "-nocudalib", "-nocudainc", "-Wno-unknown-cuda-version", "-w", "-ferror-limit=0", "-std=" + flags.standard,
-      "-resource-dir", toolkit.resourceDir, "-Xclang", "-target-sdk-version=" + toolkit.version,
-      "-D_CG_CLUSTER_INTRINSICS_AVAILABLE"};
+std::vector<std::string> clangArguments(const Options& options, const CompileFlags& flags,
+                                        const Toolkit& toolkit) {
+  // The driver looks for the host's library relative to where it believes to be installed.
+  llvm::SmallString<256> driver(toolkit.resourceDir);
+  llvm::sys::path::append(driver, "..", "..", "..", "bin");
+  llvm::sys::path::append(driver, "clang++");
+  llvm::sys::path::remove_dots(driver, true);
+  std::vector<std::string> words = {driver.str().str(),
+                                    "-fsyntax-only",
+                                    "-fno-spell-checking",
+                                    "-x",
+                                    "cuda",
+                                    "--cuda-device-only",
+                                    "--cuda-gpu-arch=" + options.arch,
+                                    "-nocudalib",
+                                    "-nocudainc",
+                                    "-Wno-unknown-cuda-version",
+                                    "-w",
+                                    "-ferror-limit=0",
+                                    "-std=" + flags.standard,
+                                    "-resource-dir",
+                                    toolkit.resourceDir,
+                                    "-Xclang",
+                                    "-target-sdk-version=" + toolkit.version,
+                                    "-D_CG_CLUSTER_INTRINSICS_AVAILABLE"};
   words.insert(words.end(), flags.clang.begin(), flags.clang.end());
-  for (const std::string& folder : toolkit.includes) words.insert(words.end(), {"-isystem", folder});
-  words.insert(words.end(), {"-include", "__clang_cuda_runtime_wrapper.h", "-include", shimPath, options.file});
+  for (const std::string& folder : toolkit.includes)
+    words.insert(words.end(), {"-isystem", folder});
+  words.insert(words.end(),
+               {"-include", "__clang_cuda_runtime_wrapper.h", "-include", shimPath, options.file});
   return words;
 }
 
@@ -170,7 +201,8 @@ std::vector<std::string> clangArguments(const Options& options, const CompileFla
 llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> filesWithShim() {
   auto ours = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
   const std::string_view text = shimText();
-  ours->addFile(shimPath, 0, llvm::MemoryBuffer::getMemBuffer(llvm::StringRef(text.data(), text.size()), shimPath));
+  ours->addFile(shimPath, 0,
+                llvm::MemoryBuffer::getMemBuffer(llvm::StringRef(text.data(), text.size()), shimPath));
   auto files = llvm::makeIntrusiveRefCnt<llvm::vfs::OverlayFileSystem>(llvm::vfs::getRealFileSystem());
   files->pushOverlay(ours);
   return files;
@@ -188,9 +220,11 @@ void runClang(const Options& options, const std::vector<std::string>& words, Par
   DiagnosticList diagnostics;
   auto files = filesWithShim();
   clang::DiagnosticOptions diagnosticOptions;
-  auto driverDiagnostics = clang::CompilerInstance::createDiagnostics(*files, diagnosticOptions, &diagnostics, false);
+  auto driverDiagnostics =
+      clang::CompilerInstance::createDiagnostics(*files, diagnosticOptions, &diagnostics, false);
   std::vector<const char*> arguments;
-  for (const std::string& word : words) arguments.push_back(word.c_str());
+  for (const std::string& word : words)
+    arguments.push_back(word.c_str());
   clang::CreateInvocationOptions how;
   how.Diags = driverDiagnostics;
   how.VFS = files;
@@ -214,10 +248,13 @@ void runClang(const Options& options, const std::vector<std::string>& words, Par
 }
 
 Status checkReadable(const std::string& file) {
-  if (llvm::sys::fs::is_directory(file)) return Error{"'" + file + "' is a folder", "name a .cu file"};
+  if (llvm::sys::fs::is_directory(file))
+    return Error{"'" + file + "' is a folder", "name a .cu file"};
   auto buffer = llvm::MemoryBuffer::getFile(file);
-  if (!buffer) return Error{"cannot read '" + file + "': " + llvm::StringRef(buffer.getError().message()).lower(), ""};
-  if ((*buffer)->getBuffer().trim().empty()) return Error{"'" + file + "' is empty", "name a file with __global__ functions"};
+  if (!buffer)
+    return Error{"cannot read '" + file + "': " + llvm::StringRef(buffer.getError().message()).lower(), ""};
+  if ((*buffer)->getBuffer().trim().empty())
+    return Error{"'" + file + "' is empty", "name a file with __global__ functions"};
   return {};
 }
 
@@ -227,9 +264,9 @@ std::string place(const model::Location& where) {
 
 /// Why there is nothing to work on; only called when that is so.
 Error nothingUsable(const Options& options, const Parsed& parsed) {
-  const std::string missing =
-      parsed.missingHeader ? *parsed.missingHeader + "; give its folder behind --, as in: -- -Iinclude"
-                           : "flags that the file needs go behind --, as in: -- -Iinclude -DNAME=1";
+  const std::string missing = parsed.missingHeader
+                                  ? *parsed.missingHeader + "; give its folder behind --, as in: -- -Iinclude"
+                                  : "flags that the file needs go behind --, as in: -- -Iinclude -DNAME=1";
   if (parsed.result.kernels.empty() && !parsed.notSelected.empty())
     return {"no kernel matches '" + options.kernelGlob + "'",
             "this file has: " + llvm::join(parsed.notSelected, ", ")};
@@ -238,9 +275,11 @@ Error nothingUsable(const Options& options, const Parsed& parsed) {
       return {options.file + ": no __global__ function of its own",
               "'" + *parsed.header + "' has some that this file does not launch; name that file"};
     if (parsed.errors.empty())
-      return {options.file + ": no __global__ function", "only kernels that this file defines or launches are lifted"};
+      return {options.file + ": no __global__ function",
+              "only kernels that this file defines or launches are lifted"};
     const Message& first = parsed.errors.front().message;
-    return {options.file + ": no __global__ function could be read: " + place(first.location) + first.text, missing};
+    return {options.file + ": no __global__ function could be read: " + place(first.location) + first.text,
+            missing};
   }
   const model::Kernel& kernel = parsed.result.kernels.front();
   const auto& [where, why] = kernel.broken.front();
@@ -250,7 +289,8 @@ Error nothingUsable(const Options& options, const Parsed& parsed) {
 } // namespace
 
 Expected<Result> parse(const Options& options) {
-  if (Status readable = checkReadable(options.file); !readable) return readable.error();
+  if (Status readable = checkReadable(options.file); !readable)
+    return readable.error();
   llvm::SmallString<256> directory;
   llvm::sys::fs::current_path(directory);
   std::vector<std::string> words = options.compilerFlags;
@@ -262,7 +302,8 @@ Expected<Result> parse(const Options& options) {
     }
   const CompileFlags flags = translateFlags(words, relativeTo);
   Expected<Toolkit> toolkit = findToolkit(flags.cudaPath);
-  if (!toolkit) return toolkit.error();
+  if (!toolkit)
+    return toolkit.error();
 
   Parsed parsed;
   llvm::CrashRecoveryContext::Enable();
@@ -272,10 +313,13 @@ Expected<Result> parse(const Options& options) {
     return Error{"clang crashed on '" + options.file + "'", "", ExitCode::Internal};
   if (!parsed.started) {
     const std::string why = parsed.errors.empty() ? "unknown reason" : parsed.errors.front().message.text;
-    return Error{"the compiler does not accept these flags: " + why, "check --arch and what stands behind --"};
+    return Error{"the compiler does not accept these flags: " + why,
+                 "check --arch and what stands behind --"};
   }
-  const bool usable = llvm::any_of(parsed.result.kernels, [](const model::Kernel& k) { return k.broken.empty(); });
-  if (!usable) return nothingUsable(options, parsed);
+  const bool usable =
+      llvm::any_of(parsed.result.kernels, [](const model::Kernel& k) { return k.broken.empty(); });
+  if (!usable)
+    return nothingUsable(options, parsed);
   Result result = std::move(parsed.result);
   result.defines = flags.defines;
   result.includes = flags.includes;

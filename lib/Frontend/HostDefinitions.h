@@ -5,15 +5,16 @@
 
 namespace retile::frontend {
 
-/// One write to a variable, with where it stands. `order` counts statements from the start of the function, in the order
-/// of the source.
+/// One write to a variable, with where it stands. `order` counts statements from the start of the function,
+/// in the order of the source.
 struct Write {
   unsigned order = 0;
-  const clang::Expr* value = nullptr;          ///< null: unknown
-  int member = -1;                             ///< 0, 1, 2: only .x, .y, .z of a dim3
-  bool isDefault = false;                      ///< a declaration without initialiser
-  const clang::CompoundStmt* block = nullptr;  ///< the block that it is a statement of; null: nested in something else
-  const clang::Stmt* child = nullptr;          ///< which statement of `block`
+  const clang::Expr* value = nullptr; ///< null: unknown
+  int member = -1;                    ///< 0, 1, 2: only .x, .y, .z of a dim3
+  bool isDefault = false;             ///< a declaration without initialiser
+  const clang::CompoundStmt* block =
+      nullptr;                        ///< the block that it is a statement of; null: nested in something else
+  const clang::Stmt* child = nullptr; ///< which statement of `block`
   const clang::Expr* allocatedBytes = nullptr; ///< written by cudaMalloc and its kin
   const clang::Stmt* lambda = nullptr;         ///< the innermost lambda around it
   std::vector<const clang::Stmt*> loops;       ///< loops around it
@@ -31,8 +32,9 @@ public:
   unsigned orderOf(const clang::Stmt* at) const;
   unsigned launchOrder() const { return launchAt; }
 
-  /// The write whose value a read at `order` sees, for all of the variable or the given member of a dim3. Null: it is the
-  /// value that a parameter came with. No optional: several writes reach the read, or unknown ones.
+  /// The write whose value a read at `order` sees, for all of the variable or the given member of a dim3.
+  /// Null: it is the value that a parameter came with. No optional: several writes reach the read, or unknown
+  /// ones.
   std::optional<const Write*> reaching(const clang::VarDecl* variable, unsigned order, int member = -1) const;
 
   /// Whether the variable still has at the launch the value it has at `order`.
@@ -49,6 +51,7 @@ public:
 private:
   const Launch& launch;
   unsigned counter = 0, launchAt = 0;
+  bool hasGoto = false; ///< any place may then come after any other
   llvm::DenseMap<const clang::Stmt*, unsigned> orders;
   llvm::DenseMap<const clang::Stmt*, std::pair<unsigned, unsigned>> loopExtents;
   llvm::DenseMap<const clang::VarDecl*, std::vector<Write>> writes;

@@ -1,5 +1,5 @@
-// Expressions of host code over the host function's parameters, overridable macros and literals: locals are replaced by
-// their values, helper functions of one return are inlined, constants are folded.
+// Expressions of host code over the host function's parameters, overridable macros and literals: locals are
+// replaced by their values, helper functions of one return are inlined, constants are folded.
 #pragma once
 
 #include "retile/KernelModel/Model.h"
@@ -19,14 +19,15 @@ public:
              std::map<std::string, std::int64_t>& macrosUsed)
       : context(context), definitions(definitions), macros(macros), macrosUsed(macrosUsed) {}
 
-  /// The value of a scalar or pointer expression that is evaluated at `order`. Never null; an Opaque expression is one
-  /// that could not be resolved.
+  /// The value of a scalar or pointer expression that is evaluated at `order`. Never null; an Opaque
+  /// expression is one that could not be resolved.
   model::ExprRef value(const clang::Expr* expr, unsigned order);
 
   /// The three components of a dim3 expression.
   Dims dims(const clang::Expr* expr, unsigned order);
 
-  /// The host pointer variable that an expression starts from, through casts and copies, without offsets. Null: none.
+  /// The host pointer variable that an expression starts from, through casts and copies, without offsets.
+  /// Null: none.
   const clang::VarDecl* rootPointer(const clang::Expr* expr, unsigned order);
 
 private:
@@ -36,6 +37,9 @@ private:
   std::map<std::string, std::int64_t>& macrosUsed;
   std::map<const clang::VarDecl*, model::ExprRef> bound; ///< parameters of inlined helpers
   std::map<const clang::VarDecl*, Dims> boundDims;
+  std::map<std::pair<const clang::VarDecl*, unsigned>, model::ExprRef> resolved; ///< by variable and write
+  llvm::DenseMap<const model::Expr*, unsigned> sizes; ///< in nodes, of what was made here
+  std::vector<model::ExprRef> kept;                   ///< so that no address is used twice
   int depth = 0;
 
   model::Expr node(model::ExprKind kind, const clang::Expr* at, std::vector<model::ExprRef> operands = {},
@@ -54,6 +58,7 @@ private:
   model::ExprRef member(const clang::MemberExpr* at, unsigned order);
   model::ExprRef reference(const clang::DeclRefExpr* at, unsigned order);
   model::ExprRef variable(const clang::VarDecl* variable, const clang::Expr* at, unsigned order);
+  model::ExprRef definedBy(const Write& write, const clang::VarDecl* variable, const clang::Expr* at);
   model::ExprRef call(const clang::CallExpr* at, unsigned order);
   model::ExprRef pointerSum(const clang::Expr* at, model::ExprRef pointer, model::ExprRef index, bool minus);
 

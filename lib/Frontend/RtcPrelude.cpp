@@ -11,12 +11,13 @@ struct Entry {
 };
 
 constexpr Entry integerTypes[] = {
-    {"int8_t", "signed char"},     {"int16_t", "short"},           {"int32_t", "int"},
-    {"int64_t", "long long"},      {"uint8_t", "unsigned char"},   {"uint16_t", "unsigned short"},
-    {"uint32_t", "unsigned int"},  {"uint64_t", "unsigned long long"},
-    {"uint", "unsigned int"},      {"ushort", "unsigned short"},   {"ulong", "unsigned long"},
-    {"ssize_t", "long"},
-    {"intptr_t", "long long"},     {"uintptr_t", "unsigned long long"},
+    {"int8_t", "signed char"},    {"int16_t", "short"},
+    {"int32_t", "int"},           {"int64_t", "long long"},
+    {"uint8_t", "unsigned char"}, {"uint16_t", "unsigned short"},
+    {"uint32_t", "unsigned int"}, {"uint64_t", "unsigned long long"},
+    {"uint", "unsigned int"},     {"ushort", "unsigned short"},
+    {"ulong", "unsigned long"},   {"ssize_t", "long"},
+    {"intptr_t", "long long"},    {"uintptr_t", "unsigned long long"},
 };
 
 constexpr Entry constants[] = {
@@ -66,16 +67,15 @@ constexpr Entry constants[] = {
 
 /// Function-like macros of <cstdint> and <cassert>.
 constexpr Entry functions[] = {
-    {"assert", "assert(condition) ((void)0)"},
-    {"INT32_C", "INT32_C(c) c"},
-    {"UINT32_C", "UINT32_C(c) c##U"},
-    {"INT64_C", "INT64_C(c) c##LL"},
+    {"assert", "assert(condition) ((void)0)"}, {"INT32_C", "INT32_C(c) c"},
+    {"UINT32_C", "UINT32_C(c) c##U"},          {"INT64_C", "INT64_C(c) c##LL"},
     {"UINT64_C", "UINT64_C(c) c##ULL"},
 };
 
 /// Headers of libcu++, each with a few names of the standard library that call for it.
 constexpr Entry standardHeaders[] = {
-    {"cuda/std/cmath", "abs isinf isnan isfinite sqrt pow exp log floor ceil round fabs fmin fmax sin cos tanh"},
+    {"cuda/std/cmath",
+     "abs isinf isnan isfinite sqrt pow exp log floor ceil round fabs fmin fmax sin cos tanh"},
     {"cuda/std/complex", "complex"},
     {"cuda/std/array", "array"},
     {"cuda/std/tuple", "tuple"},
@@ -103,16 +103,19 @@ constexpr Entry cubHeaders[] = {
 };
 
 /// min and max have no public header in some versions of libcu++.
-constexpr const char* algorithm = "#if __has_include(<cuda/std/algorithm>)\n#include <cuda/std/algorithm>\n"
-                                  "#elif __has_include(<cuda/std/__algorithm_>)\n#include <cuda/std/__algorithm_>\n#endif\n";
+constexpr const char* algorithm =
+    "#if __has_include(<cuda/std/algorithm>)\n#include <cuda/std/algorithm>\n"
+    "#elif __has_include(<cuda/std/__algorithm_>)\n#include <cuda/std/__algorithm_>\n#endif\n";
 
 /// Functions of <cmath> that libcu++ leaves out, and the compiler has in the global namespace.
-constexpr const char* globalMath[] = {"nearbyint", "rint", "lrint", "llrint", "erf", "erfc", "tgamma", "lgamma", "cbrt"};
+constexpr const char* globalMath[] = {"nearbyint", "rint",   "lrint",  "llrint", "erf",
+                                      "erfc",      "tgamma", "lgamma", "cbrt"};
 
 bool mentions(const char* list, const std::set<std::string, std::less<>>& names) {
   std::istringstream words(list);
   for (std::string word; words >> word;)
-    if (names.contains(word)) return true;
+    if (names.contains(word))
+      return true;
   return false;
 }
 
@@ -123,27 +126,35 @@ std::string macro(const Entry& entry) {
 
 } // namespace
 
-// The 64-bit types are `long long`, as libcu++ has them under a run-time compiler: a second definition is then the same.
+// The 64-bit types are `long long`, as libcu++ has them under a run-time compiler: a second definition is
+// then the same.
 std::string rtcPrelude(const std::set<std::string, std::less<>>& names, bool usesStd) {
   std::string out;
   if (usesStd) {
     out += "#include <cuda/std/limits>\n#include <cuda/std/type_traits>\n#include <cuda/std/utility>\n";
     for (const Entry& entry : standardHeaders)
-      if (mentions(entry.text, names)) out += std::string("#include <") + entry.name + ">\n";
-    if (names.contains("min") || names.contains("max")) out += algorithm;
+      if (mentions(entry.text, names))
+        out += std::string("#include <") + entry.name + ">\n";
+    if (names.contains("min") || names.contains("max"))
+      out += algorithm;
     out += "namespace std {\nusing namespace cuda::std;\n";
     for (const char* name : globalMath)
-      if (names.contains(name)) out += std::string("using ::") + name + ";\n";
+      if (names.contains(name))
+        out += std::string("using ::") + name + ";\n";
     out += "}\n";
   }
   if (names.contains("cub"))
     for (const Entry& entry : cubHeaders)
-      if (names.contains(entry.name)) out += std::string("#include <cub/") + entry.text + ">\n";
+      if (names.contains(entry.name))
+        out += std::string("#include <cub/") + entry.text + ">\n";
   for (const Entry& entry : integerTypes)
-    if (names.contains(entry.name)) out += std::string("typedef ") + entry.text + " " + entry.name + ";\n";
-  if (names.contains("INT_MIN")) out += macro({"INT_MAX", "2147483647"});
+    if (names.contains(entry.name))
+      out += std::string("typedef ") + entry.text + " " + entry.name + ";\n";
+  if (names.contains("INT_MIN"))
+    out += macro({"INT_MAX", "2147483647"});
   for (const Entry& entry : constants)
-    if (names.contains(entry.name)) out += macro(entry);
+    if (names.contains(entry.name))
+      out += macro(entry);
   for (const Entry& entry : functions)
     if (names.contains(entry.name))
       out += std::string("#ifndef ") + entry.name + "\n#define " + entry.text + "\n#endif\n";

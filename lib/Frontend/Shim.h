@@ -1,5 +1,6 @@
-// A header of ours that is included after clang's CUDA wrapper. It closes the gaps between clang and nvcc that real
-// files run into: host min and max, cache-hint loads and stores, runtime calls that newer toolkits removed.
+// A header of ours that is included after clang's CUDA wrapper. It closes the gaps between clang and nvcc
+// that real files run into: host min and max, cache-hint loads and stores, runtime calls that newer toolkits
+// removed.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,5 @@
-// The user's declarations as pieces of text: whole top-level declarations, in source order, with the names they give.
+// The user's declarations as pieces of text: whole top-level declarations, in source order, with the names
+// they give.
 #pragma once
 
 #include "Collect.h"
@@ -7,14 +8,16 @@
 
 namespace retile::frontend {
 
-/// One or more declarations that share their text: `struct S {...} s;`, `int a, b;`, one macro that makes several.
+/// One or more declarations that share their text: `struct S {...} s;`, `int a, b;`, one macro that makes
+/// several.
 struct SourceUnit {
   clang::FileID file;
-  unsigned begin = 0, end = 0;                        ///< characters of the file, the semicolon included
+  unsigned begin = 0, end = 0; ///< characters of the file, the semicolon included
   clang::SourceLocation start;
-  bool isExpansion = false;                           ///< the text is the use of a macro that makes whole declarations
+  bool isExpansion = false; ///< the text is the use of a macro that makes whole declarations
   std::vector<const clang::Decl*> decls;
-  std::vector<const clang::DeclContext*> contexts;    ///< namespaces and extern "C" blocks around it, outermost first
+  std::vector<const clang::DeclContext*>
+      contexts; ///< namespaces and extern "C" blocks around it, outermost first
 };
 
 class SourceUnits {

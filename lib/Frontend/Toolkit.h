@@ -14,8 +14,8 @@ struct Toolkit {
   std::string resourceDir;           ///< clang's: has include/__clang_cuda_runtime_wrapper.h
 };
 
-/// Looks at `requested` (from --cuda-path; may be empty), $CUDA_HOME, $CUDA_PATH, /usr/local/cuda and the nvidia
-/// wheels of the Pythons in sight. Error (Environment): no toolkit, or no clang resource directory.
+/// Looks at `requested` (from --cuda-path; may be empty), $CUDA_HOME, $CUDA_PATH, /usr/local/cuda and the
+/// nvidia wheels of the Pythons in sight. Error (Environment): no toolkit, or no clang resource directory.
 Expected<Toolkit> findToolkit(const std::string& requested);
 
 } // namespace retile::frontend

@@ -94,12 +94,13 @@ static std::string domainTuple(const Lifted& lifted, const Access& access) {
   return tuple;
 }
 
-static std::string domainConstraints(const Lifted& lifted, const Access& access) {
+static std::string domainConstraints(const Lifted& lifted, const Access& access, bool withContext) {
   std::set<std::string> dims;
   for (const auto* list : {&lifted.parallel, &lifted.loops})
     for (const Dim& dim : *list)
       dims.insert(dim.name);
   std::string text = lifted.domain;
+  if (withContext) text += " and " + lifted.islContext();
   for (const auto& name : access.loops) {
     const Dim* loop = lifted.dim(name);
     auto from = loop->from.toIsl(dims), to = loop->to.toIsl(dims);
@@ -113,7 +114,13 @@ static std::string domainConstraints(const Lifted& lifted, const Access& access)
 }
 
 std::string Lifted::islDomain(const Access& access) const {
-  return islParameters() + "{ S[" + domainTuple(*this, access) + "] : " + domainConstraints(*this, access) + " }";
+  return islParameters() + "{ S[" + domainTuple(*this, access) + "] : " + domainConstraints(*this, access, true) + " }";
+}
+
+std::string Lifted::reportAccess(const Access& access) const {
+  std::string written = islAccess(access, "#");
+  auto map = poly::Map::parse(written);
+  return map ? map->text() : written;
 }
 
 std::string Lifted::islAccess(const Access& access, const std::string& target) const {
@@ -122,7 +129,7 @@ std::string Lifted::islAccess(const Access& access, const std::string& target) c
     for (const Dim& dim : *list)
       dims.insert(dim.name);
   bool isTwin = target == "@T";
-  std::string to = target;
+  std::string to = target == "#" ? "" : target;
   if (to.empty() || isTwin) {
     for (const auto& subscript : access.subscripts)
       to += (to.empty() || to == "@T" ? "" : ", ") + subscript.toIsl(dims).value_or("0 = 1");
@@ -130,7 +137,7 @@ std::string Lifted::islAccess(const Access& access, const std::string& target) c
     to = access.array + "[" + to + "]";
   }
   return islParameters() + "{ " + (isTwin ? "T" : "S") + "[" + domainTuple(*this, access) + "] -> " + to + " : " +
-         domainConstraints(*this, access) + " }";
+         domainConstraints(*this, access, target != "#") + " }";
 }
 
 } // namespace retile::transform

@@ -50,10 +50,6 @@ bool split(const Polynomial& flat, const Lifted& lifted, const std::set<std::str
       if (!mentionsDim || term.hasDim) return false;
       term.hasDim = true;
       Polynomial one;
-      for (const auto& [m, c] : flat.monomials()) {
-        (void)m;
-        (void)c;
-      }
       if (atom->kind == poly::Atom::Symbol) one = Polynomial::symbol(text);
       else if (atom->kind == poly::Atom::FloorDiv) one = Polynomial::floorDiv(atom->operands[0], atom->operands[1]);
       else if (atom->kind == poly::Atom::Mod) one = Polynomial::mod(atom->operands[0], atom->operands[1]);
@@ -202,10 +198,39 @@ void Lifter::splitConstantStrides() {
   }
 }
 
-std::optional<std::pair<Polynomial, Polynomial>> Lifter::subscriptRange(const Access& access, const Polynomial& subscript) {
-  auto low = subscriptBounds(access, subscript, false), high = subscriptBounds(access, subscript, true);
-  if (!low || !high || low->size() != 1 || high->size() != 1) return std::nullopt;
-  return std::pair{low->front(), high->front()};
+/// Bounds of a sum of loops with constant bounds, whatever the conditions around the access.
+std::optional<std::pair<Polynomial, Polynomial>> Lifter::subscriptRange(const Access&, const Polynomial& subscript) {
+  std::int64_t low = 0, high = 0;
+  for (const auto& [monomial, coefficient] : subscript.monomials()) {
+    if (monomial.empty()) {
+      low += coefficient;
+      high += coefficient;
+      continue;
+    }
+    const Dim* dim = monomial.size() == 1 ? out.dim(monomial[0]) : nullptr;
+    if (!dim) return std::nullopt;
+    bool isLoop = dim->kind != Dim::Parallel || !dim->to.isZero() || !dim->from.isZero();
+    auto first = dim->from.constant(), last = (dim->to - Polynomial(1)).constant();
+    if (!isLoop) {
+      // A parallel dimension with constant bounds.
+      first = dim->lower.size() == 1 ? dim->lower[0].constant() : std::nullopt;
+      last = dim->upper.size() == 1 && !dim->needsEnd ? dim->upper[0].constant() : std::nullopt;
+    }
+    if (!first || !last) return std::nullopt;
+    low += std::min(coefficient * *first, coefficient * *last);
+    high += std::max(coefficient * *first, coefficient * *last);
+  }
+  return std::pair{Polynomial(low), Polynomial(high)};
+}
+
+/// Whether the value is never negative where the access happens.
+bool Lifter::provedAt(const Access& access, const Polynomial& value) {
+  auto text = value.toIsl(dimNames());
+  if (!text) return false;
+  std::string domain = out.islDomain(access);
+  auto broken = poly::Set::parse(domain.substr(0, domain.rfind('}')) + " and " + *text + " < 0 }");
+  auto empty = broken ? broken->isEmpty() : std::nullopt;
+  return empty && *empty;
 }
 
 std::optional<std::vector<Polynomial>> Lifter::subscriptBounds(const Access& access, const Polynomial& subscript, bool upper) {
@@ -233,6 +258,7 @@ void Lifter::proveSubscripts() {
         for (const auto& name : quotient)
           extent = extent * Polynomial::symbol(name);
       }
+      if (provedAt(access, access.subscripts[k]) && provedAt(access, extent - Polynomial(1) - access.subscripts[k])) continue;
       auto low = subscriptBounds(access, access.subscripts[k], false), high = subscriptBounds(access, access.subscripts[k], true);
       bool proved = low && high;
       auto need = [&](const Polynomial& value) {
@@ -254,6 +280,7 @@ void Lifter::proveSubscripts() {
         return;
       }
     }
+    if (provedAt(access, access.subscripts[0])) continue;
     auto low = subscriptBounds(access, access.subscripts[0], false);
     bool proved = low.has_value();
     for (const Polynomial& value : low.value_or(std::vector<Polynomial>{})) {

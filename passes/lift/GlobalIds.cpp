@@ -164,9 +164,9 @@ void Lifter::boundDims() {
   }
   for (const std::string& guard : out.guards)
     add(guardText, guard);
-  add(guardText, out.islContext());
+  if (guardText.empty()) guardText = "1 = 1";
   auto domainOf = [&](const std::string& constraints) {
-    return poly::Set::parse(out.islParameters() + "{ S[" + tuple + "] : " + constraints + " }");
+    return poly::Set::parse(out.islParameters() + "{ S[" + tuple + "] : " + constraints + " and " + out.islContext() + " }");
   };
   auto guarded = domainOf(guardText);
   if (!guarded) return fail(out.kernel.location, "the domain cannot be written down: " + guardText);

@@ -71,6 +71,7 @@ private:
   void delinearize();
   void splitConstantStrides();
   void proveSubscripts();
+  bool provedAt(const Access& access, const Polynomial& value);
   std::optional<std::pair<Polynomial, Polynomial>> subscriptRange(const Access& access, const Polynomial& subscript);
   std::optional<std::vector<Polynomial>> subscriptBounds(const Access& access, const Polynomial& subscript, bool upper);
   // Independence.cpp

@@ -119,8 +119,10 @@ struct Lifted {
   std::string islContext() const;
   /// `islParameters { S[dims] : domain and loops and conditions and context }`.
   std::string islDomain(const Access& access) const;
-  /// The access relation in the notation of the reports.
-  std::string islAccess(const Access& access, const std::string& toPrefix = "") const;
+  /// The access relation. `target` replaces the array and its subscripts, as "[i + 1]"; "@T" names the statement T.
+  std::string islAccess(const Access& access, const std::string& target = "") const;
+  /// The relation as isl writes it, for people: without the constraints on sizes alone.
+  std::string reportAccess(const Access& access) const;
 };
 
 /// Runs the lift passes in order. Never fails: a kernel that cannot be lifted comes back with a lower level and reasons.

@@ -1,0 +1,97 @@
+// Writes the text of one template: Prologue.cpp (head comment, signature, coordinates, tiles), Segments.cpp (the point
+// program for all items of a thread), Accesses.cpp (loads, stores and numbers as text).
+#pragma once
+
+#include "PolynomialText.h"
+#include "retile/KernelModel/Print.h"
+#include "retile/Transform/Plan.h"
+
+namespace retile::emit {
+
+using transform::Access;
+using transform::Dim;
+using transform::DimPlan;
+using transform::Lifted;
+using transform::TransformPlan;
+
+/// A kernel argument that the original does not have.
+struct ExtraArgument {
+  std::string name, type;
+  Polynomial value;
+};
+
+class TemplateEmitter {
+public:
+  TemplateEmitter(const Lifted& lifted, const TransformPlan& plan, std::string name);
+  std::string run();
+
+  std::vector<ExtraArgument> extras;
+  std::vector<std::string> templateParameters;
+
+private:
+  const Lifted& lifted;
+  const TransformPlan& plan;
+  std::string name;
+  std::string body;                      ///< of the kernel, built first: it finds out what the signature needs
+  int depth = 1;
+  std::set<std::string> taken;           ///< identifiers in use
+  std::set<std::string> jammed;
+
+  /// Identifiers of one parallel dimension.
+  struct Names {
+    std::string origin, local, thread, item, run;
+  };
+  std::map<std::string, Names> names;
+  std::map<int, bool> carried;           ///< scalars that live across segments: an element an item
+  bool guarded;                          ///< whole points are tested, rather than coordinates clamped
+
+  // What the current segment knows.
+  struct Segment {
+    bool vector = false;                 ///< runs are loaded and stored as vectors
+    std::map<std::int64_t, std::string> runs; ///< access to the array that holds its run
+    std::string slot = "0";
+    std::map<std::string, std::string> tileLocal; ///< tiled loop to the name of the step within the tile
+  };
+  Segment segment;
+
+  // Prologue.cpp
+  std::string headComment() const;
+  std::string signature();
+  void coordinates();
+  void tiles();
+  std::string upperBound(const Dim& dim) const;
+  std::string lowerBound(const Dim& dim) const;
+  bool needsLower(const Dim& dim) const;
+  bool mayBeEmpty(const Dim& dim) const;
+  bool isExact(const Dim& dim) const;
+  void fill(const transform::StagePlan& stage, const std::string& slot);
+
+  // Segments.cpp
+  void findCarried();
+  void nodes(const std::vector<model::StmtRef>& stmts);
+  void loopNode(const model::Stmt& stmt);
+  void points(const std::vector<model::StmtRef>& stmts);
+  void itemLoops(const std::function<void()>& inner, bool runs);
+  void itemCoordinates(const std::string& text);
+  void vectorPoints(const std::vector<model::StmtRef>& stmts);
+  void statements(const std::vector<model::StmtRef>& stmts);
+  void statement(const model::Stmt& stmt);
+  void keptValues(bool load);
+  std::string residualText() const;
+
+  // Accesses.cpp
+  std::string expr(const model::ExprRef& expr);
+  std::string leaf(const model::Expr& expr);
+  std::string accessText(std::int64_t index);
+  std::string globalText(const Access& access, const std::map<std::string, std::string>& rename = {});
+  std::string tileText(const transform::StagePlan& stage, const Access& access);
+  std::string number(const Polynomial& value, const std::map<std::string, std::string>& rename = {});
+  std::string sizeName(const std::string& symbol);
+  std::string itemIndices() const;
+
+  std::string unique(const std::string& wanted);
+  void line(const std::string& text);
+  std::string capture(const std::function<void()>& work);
+};
+
+} // namespace retile::emit
