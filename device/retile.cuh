@@ -461,10 +461,11 @@ template <int UNROLL, class I, class Body> __device__ __forceinline__ void forUn
   if constexpr (UNROLL > 0) {
 #pragma unroll UNROLL
     for (I n = 0; n < count; ++n) body(n);
-    return;
-  }
+  } else
 #endif
-  for (I n = 0; n < count; ++n) body(n);
+  {
+    for (I n = 0; n < count; ++n) body(n);
+  }
 }
 
 /// k = lo .. hi - 1 in order, TILE steps between two barriers: fill(slot, k0) copies what the tile at k0 reads to shared

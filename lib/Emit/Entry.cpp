@@ -85,14 +85,15 @@ static void addArguments(const Lifted& lifted, const TemplateEmitter& emitter, m
     const Variable& parameter = kernel.variables[index];
     manifest::Argument argument;
     argument.name = parameter.name;
-    argument.type = parameter.type.name;
+    bool isTypedef = parameter.type.kind != Type::Pointer && parameter.type.kind != Type::Record;
+    argument.type = isTypedef ? parameter.type.canonical : parameter.type.name;
     if (parameter.type.kind == Type::Pointer) {
       argument.kind = "tensor";
       argument.tensor = parameter.name;
       if (!lifted.arrays.count(parameter.name)) {
         manifest::Tensor unused;
         unused.name = parameter.name;
-        unused.type = parameter.type.element->name;
+        unused.type = parameter.type.element->canonical;
         unused.size = std::max(1, parameter.type.element->bits / 8);
         unused.extent = "1";
         entry.tensors.push_back(unused);
@@ -113,7 +114,7 @@ static void addTensors(const Lifted& lifted, manifest::Kernel& entry) {
   for (const auto& [name, array] : lifted.arrays) {
     manifest::Tensor tensor;
     tensor.name = name;
-    tensor.type = array.element.name;
+    tensor.type = array.element.canonical;
     tensor.size = array.element.bits / 8;
     tensor.extent = text(array.extent);
     // A partly written array keeps its old contents elsewhere: both sides start from the same ones.

@@ -17,6 +17,7 @@ model::Type convertType(ASTContext& context, QualType type) {
   out.isRestrict = type.isRestrictQualified();
   out.name = spell(context, type);
   QualType canonical = type.getCanonicalType();
+  out.canonical = spell(context, canonical);
   if (canonical->isVoidType()) {
     out.kind = model::Type::Void;
   } else if (canonical->isBooleanType()) {

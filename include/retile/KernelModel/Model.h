@@ -26,6 +26,7 @@ struct Type {
   bool isConst = false;      ///< Pointer: of the pointee
   bool isRestrict = false, isVolatile = false; ///< Pointer: __restrict__; volatile pointee
   std::string name;          ///< C++ spelling that is valid after the reference slice: "float", "__half", "unsigned char"
+  std::string canonical;     ///< the name without typedefs: "float" for DATA_TYPE
   std::shared_ptr<const Type> element; ///< Pointer: the pointee
 };
 
