@@ -158,6 +158,7 @@ void Lifter::splitConstantStrides() {
       chain = chain && strides[k] % strides[k + 1] == 0;
     if (!chain) continue;
     std::vector<std::vector<Polynomial>> splits;
+    bool allConstant = true;
     for (Access* access : uses) {
       std::vector<Polynomial> parts(strides.size());
       for (const auto& [monomial, coefficient] : access->subscripts[0].monomials()) {
@@ -171,21 +172,25 @@ void Lifter::splitConstantStrides() {
         std::int64_t extent = strides[k - 1] / strides[k];
         auto range = subscriptRange(*access, parts[k]);
         auto low = range ? range->first.constant() : std::nullopt, high = range ? range->second.constant() : std::nullopt;
-        if (!low || !high || *high - *low >= extent) {
-          chain = false;
-          break;
-        }
         std::int64_t unit = rest / strides[k];
         std::int64_t shift = ((unit % extent) + extent) % extent;
-        if (*low + shift < 0 || *high + shift >= extent) shift -= extent;
-        if (*low + shift < 0 || *high + shift >= extent) chain = false;
+        if (low && high) {
+          if (*high - *low >= extent) chain = false;
+          if (*low + shift < 0 || *high + shift >= extent) shift -= extent;
+          if (*low + shift < 0 || *high + shift >= extent) chain = false;
+        } else {
+          // A row of constant length that sizes bound: the nearest neighbour is meant; proved or assumed below.
+          allConstant = false;
+          if (2 * shift >= extent) shift -= extent;
+        }
         parts[k] = parts[k] + Polynomial(shift);
         rest -= shift * strides[k];
       }
       if (chain && rest % strides[0] == 0) parts[0] = parts[0] + Polynomial(rest / strides[0]);
       else chain = false;
       auto outer = chain ? subscriptRange(*access, parts[0]) : std::nullopt;
-      if (!outer || !outer->first.constant() || !outer->second.constant()) chain = false;
+      // Blocks of a constant length in rows of a symbolic one stay one dimension.
+      if (allConstant && (!outer || !outer->first.constant() || !outer->second.constant())) chain = false;
       if (!chain) break;
       splits.push_back(std::move(parts));
     }

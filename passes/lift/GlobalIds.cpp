@@ -179,6 +179,14 @@ void Lifter::boundDims() {
       auto launched = domainOf(guardText + " and " + dim.name + " < " + *end);
       auto covered = launched ? guarded->isSubsetOf(*launched) : std::nullopt;
       dim.needsEnd = !bound || !covered || !*covered;
+      if (dim.needsEnd && bound && dim.end.constant()) {
+        // A launch of constant size for a guard over sizes: written for the sizes that it covers.
+        for (const Polynomial& piece : *bound)
+          evaluator().assume(dim.end - Polynomial(1) - piece, "the launch covers " + dim.name);
+        dim.needsEnd = false;
+        guarded = domainOf(guardText);
+        if (!guarded) return fail(out.kernel.location, "the domain cannot be written down: " + guardText);
+      }
       if (dim.needsEnd) add(endText, dim.name + " < " + *end);
     } else {
       dim.endKnown = false;
