@@ -14,7 +14,7 @@ TemplateEmitter::TemplateEmitter(const Lifted& lifted, const TransformPlan& plan
       taken.insert(dim.name);
   for (const auto& [size, info] : lifted.sizes)
     taken.insert(size);
-  for (const char* word : {"inside", "outside", "whole", "slot", "thread"})
+  for (const char* word : {"inside", "outside", "whole", "slot", "thread", "any"})
     taken.insert(word);
   for (const DimPlan& dim : plan.dims)
     names[dim.name] = {unique(dim.name + "0"), unique("l" + dim.name), unique("t" + dim.name), unique("d" + dim.name), unique("r" + dim.name)};
@@ -229,6 +229,7 @@ std::string TemplateEmitter::signature() {
 std::string TemplateEmitter::run() {
   findCarried();
   coordinates();
+  if (guarded) skipIdle();
   tiles();
   std::string items;
   for (const DimPlan& one : plan.dims)

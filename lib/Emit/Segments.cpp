@@ -121,6 +121,7 @@ void TemplateEmitter::loopNode(const Stmt& stmt) {
 }
 
 void TemplateEmitter::itemLoops(const std::function<void()>& inner, bool runs) {
+  // Braces everywhere: a pragma is no part of the statement behind an `if` or `else`.
   std::vector<const DimPlan*> tiled;
   for (const DimPlan& dim : plan.dims)
     if (dim.tiled) tiled.push_back(&dim);
@@ -128,12 +129,14 @@ void TemplateEmitter::itemLoops(const std::function<void()>& inner, bool runs) {
     const std::string& item = names.at(dim->name).item;
     bool stride = runs && dim == tiled.back();
     line("RETILE_UNROLL for (int " + item + " = 0; " + item + " < ITEMS_" + dim->upper + "; " +
-         (stride ? item + " += RUN_" + dim->upper : "++" + item) + ")" + (dim == tiled.back() ? " {" : ""));
+         (stride ? item + " += RUN_" + dim->upper : "++" + item) + ") {");
     ++depth;
   }
   inner();
-  depth -= static_cast<int>(tiled.size());
-  line("}");
+  for (size_t n = 0; n < tiled.size(); ++n) {
+    --depth;
+    line("}");
+  }
 }
 
 static bool mentionsName(const std::string& text, const std::string& name) {
@@ -298,9 +301,11 @@ void TemplateEmitter::vectorPoints(const std::vector<StmtRef>& stmts) {
             const Access& access = lifted.accesses[static_cast<size_t>(n)];
             std::string whole = globalText(access, {{dim.name, start}}), single = globalText(access, {{dim.name, "(" + start + " + " + run + ")"}});
             line("if (whole) retile::loadVector<" + RUN + ">(" + segment.runs[n] + ", &" + whole + ");");
-            line("else RETILE_UNROLL for (int " + run + " = 0; " + run + " < " + RUN + "; ++" + run + ")");
-            line("  if (" + start + " + " + run + " <= " + upperBound(dim) + (needsLower(dim) ? " && " + start + " + " + run + " >= " + lowerBound(dim) : "") +
+            line("else {");
+            line("  RETILE_UNROLL for (int " + run + " = 0; " + run + " < " + RUN + "; ++" + run + ")");
+            line("    if (" + start + " + " + run + " <= " + upperBound(dim) + (needsLower(dim) ? " && " + start + " + " + run + " >= " + lowerBound(dim) : "") +
                  ") " + segment.runs[n] + "[" + run + "] = " + single + ";");
+            line("}");
           }
           for (std::int64_t n : stores)
             declareRun(n);
@@ -310,9 +315,11 @@ void TemplateEmitter::vectorPoints(const std::vector<StmtRef>& stmts) {
             const Access& access = lifted.accesses[static_cast<size_t>(n)];
             std::string whole = globalText(access, {{dim.name, start}}), single = globalText(access, {{dim.name, "(" + start + " + " + run + ")"}});
             line("if (whole && outside == 0) retile::storeVector<" + RUN + ">(&" + whole + ", " + segment.runs[n] + ");");
-            line("else if (outside == 0) RETILE_UNROLL for (int " + run + " = 0; " + run + " < " + RUN + "; ++" + run + ")");
-            line("  if (" + start + " + " + run + " <= " + upperBound(dim) + (needsLower(dim) ? " && " + start + " + " + run + " >= " + lowerBound(dim) : "") +
+            line("else if (outside == 0) {");
+            line("  RETILE_UNROLL for (int " + run + " = 0; " + run + " < " + RUN + "; ++" + run + ")");
+            line("    if (" + start + " + " + run + " <= " + upperBound(dim) + (needsLower(dim) ? " && " + start + " + " + run + " >= " + lowerBound(dim) : "") +
                  ") " + single + " = " + segment.runs[n] + "[" + run + "];");
+            line("}");
           }
         });
         // Outer coordinates once for the run.
@@ -421,13 +428,20 @@ void TemplateEmitter::statement(const Stmt& stmt) {
         product = product->operands[0];
       value = std::string(product->type.bits == 32 ? "__fmul_rn(" : "__dmul_rn(") + expr(product->operands[0]) + ", " + expr(product->operands[1]) + ")";
     }
+    bool isUpdatingProduct = kept && stmt.text == "*=" && stmt.target->type.kind == Type::Float && stmt.value->type.kind == Type::Float &&
+                             stmt.value->type.bits == stmt.target->type.bits && (stmt.target->type.bits == 32 || stmt.target->type.bits == 64);
+    std::string op = stmt.text;
+    if (isUpdatingProduct) {
+      value = std::string(stmt.target->type.bits == 32 ? "__fmul_rn(" : "__dmul_rn(") + target + ", " + value + ")";
+      op = "=";
+    }
     bool inRun = toMemory && segment.runs.count(stmt.target->value);
     std::string guard;
     if (toMemory && !guarded && !inRun) {
       guard = "if (inside) ";
       if (kept) guard = "if (KEEP_" + transform::upperName(lifted.accesses[static_cast<size_t>(stmt.target->value)].array) + " != 0 || inside) ";
     }
-    return line(guard + target + " " + stmt.text + " " + value + ";");
+    return line(guard + target + " " + op + " " + value + ";");
   }
   case StmtKind::If: {
     if (stmt.body.empty() && !stmt.otherwise.empty()) {
@@ -468,6 +482,20 @@ void TemplateEmitter::statement(const Stmt& stmt) {
   }
 }
 
+/// Threads without a point of their own leave, where a domain that is no box leaves many of them idle; with tiles in shared
+/// memory only the whole block can.
+void TemplateEmitter::skipIdle() {
+  line("bool any = false;");
+  itemLoops(
+      [&] {
+        std::string text = capture([&] { line("any = any || inside;"); });
+        itemCoordinates(text);
+        body += text;
+      },
+      false);
+  line(plan.stages.empty() ? "if (!any) return;" : "if (!__syncthreads_or(any)) return;");
+}
+
 /// Loads the kept elements before the program, stores them behind it.
 void TemplateEmitter::keptValues(bool load) {
   for (const auto& array : plan.kept) {
@@ -476,7 +504,7 @@ void TemplateEmitter::keptValues(bool load) {
     for (const Access& access : lifted.accesses)
       if (access.array == array && !first) first = &access;
     if (load && first->isWrite) continue;
-    line("if constexpr (KEEP_" + upper + " != 0)");
+    line("if constexpr (KEEP_" + upper + " != 0) {");
     ++depth;
     itemLoops(
         [&] {
@@ -490,6 +518,7 @@ void TemplateEmitter::keptValues(bool load) {
         },
         false);
     --depth;
+    line("}");
   }
 }
 

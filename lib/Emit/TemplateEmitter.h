@@ -77,6 +77,7 @@ private:
   void statements(const std::vector<model::StmtRef>& stmts);
   void statement(const model::Stmt& stmt);
   void keptValues(bool load);
+  void skipIdle();
   std::string residualText() const;
 
   // Accesses.cpp
