@@ -170,7 +170,8 @@ std::vector<std::string> CudaCompiler::options(bool ofCandidate) const {
 std::string CudaCompiler::unitText(const tuner::Candidate& candidate, const std::string& reference,
                                    const std::string& candidateText) const {
   const manifest::Kernel& kernel = *candidate.kernel;
-  std::string text = defineLines(flags.defines) + macroSizes(candidate);
+  // The helpers first: a macro of the user's (N, T) must not reach into them.
+  std::string text = "#include \"retile.cuh\"\n" + defineLines(flags.defines) + macroSizes(candidate);
   if (candidate.config)
     text += "#define RETILE_NO_REFERENCE 1\n";
   text += fmt::format("#line 1 \"{}\"\n", kernel.referenceFile) + reference + "\n";
