@@ -170,8 +170,11 @@ std::string CpuCompiler::unitText(const tuner::Candidate& candidate, const std::
                                   const std::string& candidateText) const {
   const manifest::Kernel& kernel = *candidate.kernel;
   std::string text = defineLines(flags.defines) + macroSizes(candidate);
-  if (candidate.config)
+  if (candidate.config) {
+    // The helpers first: a macro of the user's (N, T) must not reach into them.
+    text = "#include \"retile.cuh\"\n" + text;
     text += "#define RETILE_NO_REFERENCE 1\n";
+  }
   text += fmt::format("#line 1 \"{}\"\n", kernel.referenceFile) + prepareForCpu(reference) + "\n";
   if (candidate.config)
     text += fmt::format("#line 1 \"{}\"\n", kernel.templateFile) + prepareForCpu(candidateText) + "\n";
