@@ -40,7 +40,9 @@ protected:
   void expectCompiles(const std::string& call, const std::string& before = "") {
     if (!std::filesystem::exists(nvcc))
       GTEST_SKIP() << "no nvcc";
-    std::string directory = testing::TempDir() + "/retile-tuned-header";
+    // Tests run side by side: each has a directory of its own.
+    std::string directory = testing::TempDir() + "/retile-tuned-header-" +
+                            testing::UnitTest::GetInstance()->current_test_info()->name();
     std::filesystem::remove_all(directory);
     std::filesystem::copy(RETILE_FIXTURES "/axpy", directory);
     std::filesystem::copy(RETILE_SOURCE_DIR "/device/retile.cuh", directory + "/retile.cuh");
