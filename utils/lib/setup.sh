@@ -31,7 +31,8 @@ find_cuda() {
   if [ ! -d "$wheels" ]; then
     echo "no CUDA toolkit: fetching its headers and NVRTC as Python wheels"
     python3 -m venv build/venv
-    build/venv/bin/pip -q install --target "$wheels" nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl nvidia-cuda-crt
+    build/venv/bin/pip -q install --target "$wheels" 'nvidia-cuda-nvrtc==13.0.*' 'nvidia-cuda-runtime==13.0.*' 'nvidia-cuda-cccl==13.0.*' \
+      'nvidia-cuda-crt==13.0.*'
   fi
   folder=$(dirname "$(dirname "$(find "$wheels" -name cuda_runtime.h | head -n 1)")")
   export CUDA_HOME=$folder
