@@ -19,7 +19,8 @@ struct Function {
 };
 
 constexpr Function functions[] = {
-    {"min", Op::Min, 1, 64}, {"max", Op::Max, 1, 64}, {"ceildiv", Op::CeilDiv, 2, 2}, {"abs", Op::Abs, 1, 1}};
+    {"min", Op::Min, 1, 64}, {"max", Op::Max, 1, 64}, {"ceildiv", Op::CeilDiv, 2, 2}, {"abs", Op::Abs, 1, 1},
+    {"floordiv", Op::Div, 2, 2}, {"floormod", Op::Mod, 2, 2}};
 
 class Parser {
 public:

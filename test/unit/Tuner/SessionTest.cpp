@@ -24,7 +24,7 @@ static const RecordKey key{"k", "t", "r", "n=1000", "fake"};
 class Session : public testing::Test {
 protected:
   void SetUp() override {
-    path = testing::TempDir() + "/retile-session.db";
+    path = testing::TempDir() + "/retile-session-" + testing::UnitTest::GetInstance()->current_test_info()->name() + ".db";
     for (const char* suffix : {"", "-wal", "-shm"})
       std::filesystem::remove(path + suffix);
     options.budget = {1000, 0};
