@@ -62,6 +62,17 @@ std::string TemplateEmitter::lowerBound(const Dim& dim) const {
   return "(" + dim.type.name + ")" + factorText(self.number(least));
 }
 
+/// `value`, but not outside of the dimension's hull.
+std::string TemplateEmitter::clamped(const Dim& dim, const std::string& value) const {
+  if (needsLower(dim)) return "retile::within<" + dim.type.name + ">(" + value + ", " + lowerBound(dim) + ", " + upperBound(dim) + ")";
+  return "retile::atMost<" + dim.type.name + ">(" + value + ", " + upperBound(dim) + ")";
+}
+
+/// The test that `value` lies in the dimension's hull.
+std::string TemplateEmitter::inBounds(const Dim& dim, const std::string& value) const {
+  return value + " <= " + upperBound(dim) + (needsLower(dim) ? " && " + value + " >= " + lowerBound(dim) : "");
+}
+
 bool TemplateEmitter::needsLower(const Dim& dim) const {
   for (const Polynomial& piece : dim.lower)
     if (!(piece == dim.origin)) return true;
@@ -73,13 +84,8 @@ bool TemplateEmitter::isExact(const Dim& dim) const { return dim.needsEnd && dim
 
 bool TemplateEmitter::mayBeEmpty(const Dim& dim) const {
   for (const Polynomial& lower : dim.lower)
-    for (const Polynomial& upper : dim.upper) {
-      auto gap = (upper - lower).toIsl({});
-      if (!gap) return true;
-      auto empty = poly::Set::parse(lifted.islParameters() + "{ : " + lifted.islContext() + " and " + *gap + " < 0 }");
-      auto never = empty ? empty->isEmpty() : std::nullopt;
-      if (!never || !*never) return true;
-    }
+    for (const Polynomial& upper : dim.upper)
+      if (!lifted.neverNegative(upper - lower)) return true;
   return dim.needsEnd;
 }
 
@@ -201,8 +207,7 @@ std::string TemplateEmitter::headComment() const {
   out += "//\n//   proved for all sizes and tiles: no point touches an element that another one writes, so points may run in any\n"
          "//   order and grouping; the program of each point keeps its order\n";
   for (const auto& assumption : lifted.assumptions) {
-    std::string text = assumption.kind == "size" ? assumption.atLeastZero.toText() + " >= 0" : assumption.text;
-    if (assumption.kind == "no-overlap") text = "";
+    std::string text = predicate(assumption);
     out += "//   assumed, tested before every launch: " + text + (text.empty() ? "" : " (") + assumption.why + (text.empty() ? "" : ")") + "\n";
   }
   return out;

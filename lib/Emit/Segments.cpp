@@ -1,6 +1,7 @@
 // The point program for all items of a thread. Statements between uniform loops form a segment, which runs for every item
 // before the next one begins; the uniform loops run once for all items (unroll and jam).
 #include "TemplateEmitter.h"
+#include "retile/KernelModel/Visit.h"
 
 namespace retile::emit {
 
@@ -13,21 +14,17 @@ using model::StmtRef;
 using model::Type;
 using model::Variable;
 
-static void variablesOf(const ExprRef& expr, std::set<int>& into) {
-  if (!expr) return;
-  if (expr->kind == ExprKind::Variable && expr->variable >= 0) into.insert(expr->variable);
-  for (const ExprRef& operand : expr->operands)
-    variablesOf(operand, into);
-}
-
-static void variablesOf(const Stmt& stmt, std::set<int>& into) {
-  bool sets = stmt.kind == StmtKind::Declare || stmt.kind == StmtKind::Assign;
-  if (sets) into.insert(stmt.variable);
-  variablesOf(stmt.value, into);
-  if (stmt.kind == StmtKind::Store) variablesOf(stmt.target, into);
-  for (const auto* list : {&stmt.body, &stmt.otherwise})
-    for (const StmtRef& inner : *list)
-      variablesOf(*inner, into);
+static std::set<int> variablesOf(const StmtRef& whole) {
+  std::set<int> variables;
+  auto note = [&](const Expr& node) {
+    if (node.kind == ExprKind::Variable && node.variable >= 0) variables.insert(node.variable);
+  };
+  model::forEachStmt({whole}, [&](const Stmt& stmt) {
+    if (stmt.kind == StmtKind::Declare || stmt.kind == StmtKind::Assign) variables.insert(stmt.variable);
+    model::forEachExpr(stmt.value, note);
+    if (stmt.kind == StmtKind::Store) model::forEachExpr(stmt.target, note);
+  });
+  return variables;
 }
 
 void TemplateEmitter::findCarried() {
@@ -41,9 +38,7 @@ void TemplateEmitter::findCarried() {
         ++current;
         continue;
       }
-      std::set<int> used;
-      variablesOf(*stmt, used);
-      for (int variable : used)
+      for (int variable : variablesOf(stmt))
         segmentsOf[variable].insert(current);
     }
   };
@@ -76,14 +71,24 @@ void TemplateEmitter::nodes(const std::vector<StmtRef>& stmts) {
   flush();
 }
 
+void TemplateEmitter::loopHeader(const Stmt& stmt) {
+  const Dim& dim = lifted.loops[stmt.variable];
+  const std::string& name = dim.name;
+  auto step = dim.step.constant();
+  if (!stmt.pragma.empty()) line("RETILE_UNROLL");
+  if (step && *step < 0)
+    line("for (" + dim.type.name + " " + name + " = " + number(dim.to - Polynomial(1)) + "; " + name + " >= " + number(dim.from) + "; --" + name + ") {");
+  else
+    line("for (" + dim.type.name + " " + name + " = " + number(dim.from) + "; " + name + " < " + number(dim.to) + "; " + name +
+         " += " + number(dim.step) + ") {");
+}
+
 void TemplateEmitter::loopNode(const Stmt& stmt) {
   const Dim& dim = lifted.loops[stmt.variable];
   const auto* tiled = plan.loop(dim.name);
   std::string type = dim.type.name;
   if (!tiled) {
-    if (!stmt.pragma.empty()) body += std::string(static_cast<size_t>(depth) * 2, ' ') + "RETILE_UNROLL\n";
-    line("for (" + type + " " + dim.name + " = " + number(dim.from) + "; " + dim.name + " < " + number(dim.to) + "; " + dim.name +
-         " += " + number(dim.step) + ") {");
+    loopHeader(stmt);
     ++depth;
     nodes(stmt.body);
     --depth;
@@ -139,7 +144,7 @@ void TemplateEmitter::itemLoops(const std::function<void()>& inner, bool runs) {
   }
 }
 
-static bool mentionsName(const std::string& text, const std::string& name) {
+bool mentionsName(const std::string& text, const std::string& name) {
   auto isWord = [](char c) { return isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
     bool before = at > 0 && isWord(text[at - 1]), after = at + name.size() < text.size() && isWord(text[at + name.size()]);
@@ -157,11 +162,8 @@ std::string TemplateEmitter::residualText() const {
       Polynomial positive, negative;
       for (const auto& [monomial, coefficient] : constraint.value.monomials()) {
         Polynomial term(coefficient > 0 ? coefficient : -coefficient);
-        for (const auto& text : monomial) {
-          auto atom = constraint.value.atom(text);
-          term = term * (atom->kind == poly::Atom::Symbol ? Polynomial::symbol(text)
-                                                          : Polynomial::floorDiv(atom->operands[0], atom->operands[1]));
-        }
+        for (const auto& text : monomial)
+          term = term * Polynomial::of(constraint.value.atom(text));
         (coefficient > 0 ? positive : negative) = (coefficient > 0 ? positive : negative) + term;
       }
       one += (one.empty() ? "" : " && ") + ("(long long)(" + self.number(positive) + ")") + (constraint.isEquality ? " == " : " >= ") +
@@ -187,17 +189,9 @@ void TemplateEmitter::itemCoordinates(const std::string& text) {
     line("const int " + own.local + " = retile::itemOffset<THREADS_" + one.upper + ", " + (one.hasRun ? "RUN_" + one.upper : "1") + ">(" +
          own.thread + ", " + own.item + ");");
     if (!usesCoordinate) continue;
-    std::string type = dim.type.name, at = "(" + type + ")(" + own.origin + " + " + own.local + ")";
-    std::string lo = lowerBound(dim), hi = upperBound(dim);
-    if (guarded) {
-      line("const " + type + " " + dim.name + " = " + at + ";");
-      inside += (inside.empty() ? "" : " && ") + (dim.name + " <= " + hi) + (needsLower(dim) ? " && " + dim.name + " >= " + lo : "");
-    } else {
-      line("const " + type + " " + dim.name + " = " +
-           (needsLower(dim) ? "retile::within<" + type + ">(" + at + ", " + lo + ", " + hi + ")" : "retile::atMost<" + type + ">(" + at + ", " + hi + ")") +
-           ";");
-      inside += (inside.empty() ? "" : " && ") + (dim.name + " == " + at);
-    }
+    std::string at = "(" + dim.type.name + ")(" + own.origin + " + " + own.local + ")";
+    line("const " + dim.type.name + " " + dim.name + " = " + (guarded ? at : clamped(dim, at)) + ";");
+    inside += (inside.empty() ? "" : " && ") + (guarded ? inBounds(dim, dim.name) : dim.name + " == " + at);
   }
   if (guarded) {
     std::string residual = residualText();
@@ -215,29 +209,9 @@ std::string TemplateEmitter::capture(const std::function<void()>& work) {
   return text;
 }
 
-static bool hasAccess(const Stmt& stmt, const std::function<bool(std::int64_t)>& test) {
-  bool found = false;
-  auto look = [&](auto&& self, const ExprRef& expr) -> void {
-    if (!expr) return;
-    if (expr->kind == ExprKind::Access && test(expr->value)) found = true;
-    for (const ExprRef& operand : expr->operands)
-      self(self, operand);
-  };
-  look(look, stmt.value);
-  if (stmt.kind == StmtKind::Store) look(look, stmt.target);
-  return found;
-}
-
-static Stmt valueOnly(const Stmt& stmt) {
-  Stmt copy;
-  copy.kind = StmtKind::Assign;
-  copy.value = stmt.value;
-  return copy;
-}
-
 void TemplateEmitter::points(const std::vector<StmtRef>& stmts) {
   for (const StmtRef& stmt : stmts)
-    if (!guarded && hasAccess(*stmt, [&](std::int64_t n) { return plan.vectorAccesses.count(n) != 0; })) return vectorPoints(stmts);
+    if (!guarded && hasVectorAccess(*stmt)) return vectorPoints(stmts);
   itemLoops(
       [&] {
         if (guarded) ++depth;
@@ -249,136 +223,6 @@ void TemplateEmitter::points(const std::vector<StmtRef>& stmts) {
         if (guarded) line("}");
       },
       false);
-}
-
-/// A segment with vector accesses: loads of whole runs, the points of the run, stores of whole runs.
-void TemplateEmitter::vectorPoints(const std::vector<StmtRef>& stmts) {
-  const DimPlan& one = plan.dims.back();
-  const Dim& dim = lifted.parallel.back();
-  Names& own = names.at(one.name);
-  std::string start = unique(one.name + "Run"), run = own.run, RUN = "RUN_" + one.upper, type = dim.type.name;
-  itemLoops(
-      [&] {
-        // Which runs: accesses of this segment, by array and direction.
-        std::vector<std::int64_t> loads, stores;
-        std::map<std::string, std::string> shared;
-        for (const StmtRef& stmt : stmts) {
-          auto consider = [&](std::int64_t n, bool) {
-            if (!plan.vectorAccesses.count(n)) return false;
-            const Access& access = lifted.accesses[static_cast<size_t>(n)];
-            auto key = access.array + (access.isWrite ? "#out" : "#in") + access.flat.toText();
-            if (!shared.count(key)) {
-              shared[key] = unique(access.array + (access.isWrite ? "Out" : "In"));
-              (access.isWrite ? stores : loads).push_back(n);
-            }
-            segment.runs[n] = shared[key];
-            return false;
-          };
-          bool updates = stmt->kind == StmtKind::Store && stmt->text != "=";
-          // An update reads and writes one array of registers.
-          if (updates && plan.vectorAccesses.count(stmt->target->value) && plan.vectorAccesses.count(stmt->target->value - 1)) {
-            consider(stmt->target->value, true);
-            segment.runs[stmt->target->value - 1] = segment.runs[stmt->target->value];
-            loads.push_back(stmt->target->value - 1);
-            hasAccess(valueOnly(*stmt), [&](std::int64_t n) { return consider(n, true); });
-          } else if (updates) {
-            hasAccess(valueOnly(*stmt), [&](std::int64_t n) { return consider(n, true); });
-          } else {
-            hasAccess(*stmt, [&](std::int64_t n) { return consider(n, true); });
-          }
-        }
-        ++depth;
-        std::string text = capture([&] { statements(stmts); });
-        --depth;
-        std::string loadText = capture([&] {
-          std::set<std::string> declared;
-          auto declareRun = [&](std::int64_t n) {
-            const Access& access = lifted.accesses[static_cast<size_t>(n)];
-            if (declared.insert(segment.runs[n]).second) line(access.element.name + " " + segment.runs[n] + "[" + RUN + "];");
-          };
-          for (std::int64_t n : loads) {
-            declareRun(n);
-            const Access& access = lifted.accesses[static_cast<size_t>(n)];
-            std::string whole = globalText(access, {{dim.name, start}}), single = globalText(access, {{dim.name, "(" + start + " + " + run + ")"}});
-            line("if (whole) retile::loadVector<" + RUN + ">(" + segment.runs[n] + ", &" + whole + ");");
-            line("else {");
-            line("  RETILE_UNROLL for (int " + run + " = 0; " + run + " < " + RUN + "; ++" + run + ")");
-            line("    if (" + start + " + " + run + " <= " + upperBound(dim) + (needsLower(dim) ? " && " + start + " + " + run + " >= " + lowerBound(dim) : "") +
-                 ") " + segment.runs[n] + "[" + run + "] = " + single + ";");
-            line("}");
-          }
-          for (std::int64_t n : stores)
-            declareRun(n);
-        });
-        std::string storeText = capture([&] {
-          for (std::int64_t n : stores) {
-            const Access& access = lifted.accesses[static_cast<size_t>(n)];
-            std::string whole = globalText(access, {{dim.name, start}}), single = globalText(access, {{dim.name, "(" + start + " + " + run + ")"}});
-            line("if (whole && outside == 0) retile::storeVector<" + RUN + ">(&" + whole + ", " + segment.runs[n] + ");");
-            line("else if (outside == 0) {");
-            line("  RETILE_UNROLL for (int " + run + " = 0; " + run + " < " + RUN + "; ++" + run + ")");
-            line("    if (" + start + " + " + run + " <= " + upperBound(dim) + (needsLower(dim) ? " && " + start + " + " + run + " >= " + lowerBound(dim) : "") +
-                 ") " + single + " = " + segment.runs[n] + "[" + run + "];");
-            line("}");
-          }
-        });
-        // Outer coordinates once for the run.
-        std::string outside;
-        std::string all = loadText + text + storeText;
-        for (size_t n = 0; n + 1 < plan.dims.size(); ++n) {
-          const DimPlan& outer = plan.dims[n];
-          const Dim& outerDim = lifted.parallel[n];
-          if (!outer.tiled) continue;
-          const Names& its = names.at(outer.name);
-          std::string at = "(" + outerDim.type.name + ")(" + its.origin + " + " + its.local + ")";
-          line("const int " + its.local + " = retile::itemOffset<THREADS_" + outer.upper + ", 1>(" + its.thread + ", " + its.item + ");");
-          line("const " + outerDim.type.name + " " + outerDim.name + " = " +
-               (needsLower(outerDim) ? "retile::within<" + outerDim.type.name + ">(" + at + ", " + lowerBound(outerDim) + ", "
-                                     : "retile::atMost<" + outerDim.type.name + ">(" + at + ", ") +
-               upperBound(outerDim) + ");");
-          outside += (outside.empty() ? "" : " + ") + ("(" + outerDim.name + " != " + at + ")");
-        }
-        line("const " + type + " " + start + " = " + own.origin + " + retile::itemOffset<THREADS_" + one.upper + ", " + RUN + ">(" + own.thread + ", " +
-             own.item + ");");
-        line("const bool whole = " + start + " + (" + RUN + " - 1) <= " + upperBound(dim) + (needsLower(dim) ? " && " + start + " >= " + lowerBound(dim) : "") +
-             ";");
-        if (mentionsName(storeText, "outside") || mentionsName(text, "inside"))
-          line("const int outside = " + (outside.empty() ? "0" : outside) + ";");
-        body += loadText;
-        line("RETILE_UNROLL for (int " + run + " = 0; " + run + " < " + RUN + "; ++" + run + ") {");
-        ++depth;
-        if (mentionsName(text, own.local) || mentionsName(text, own.item)) {
-          line("const int " + own.local + " = static_cast<int>(" + start + " - " + own.origin + ") + " + run + ";");
-          line("(void)" + own.local + ";");
-        }
-        if (mentionsName(text, dim.name) || mentionsName(text, "inside")) {
-          std::string at = "(" + type + ")(" + start + " + " + run + ")";
-          line("const " + type + " " + dim.name + " = " +
-               (needsLower(dim) ? "retile::within<" + type + ">(" + at + ", " + lowerBound(dim) + ", " : "retile::atMost<" + type + ">(" + at + ", ") +
-               upperBound(dim) + ");");
-          if (mentionsName(text, "inside")) line("const bool inside = outside == 0 && " + dim.name + " == " + at + ";");
-        }
-        // An item that is carried across segments is counted from the run's first.
-        std::string itemInRun = "const int " + own.item + "Run = " + own.item + " + " + run + ";";
-        if (mentionsName(text, own.item)) {
-          line(itemInRun);
-          std::string renamed;
-          for (size_t at = 0; at < text.size();) {
-            size_t found = text.find("[" + own.item + "]", at);
-            if (found == std::string::npos) found = text.size();
-            renamed += text.substr(at, found - at);
-            if (found < text.size()) renamed += "[" + own.item + "Run]";
-            at = found + own.item.size() + 2;
-          }
-          text = renamed;
-        }
-        body += text;
-        --depth;
-        line("}");
-        body += storeText;
-        segment.runs.clear();
-      },
-      true);
 }
 
 void TemplateEmitter::statements(const std::vector<StmtRef>& stmts) {
@@ -422,17 +266,17 @@ void TemplateEmitter::statement(const Stmt& stmt) {
     bool toMemory = stmt.target->kind == ExprKind::Access;
     std::string value = expr(stmt.value), target = expr(stmt.target);
     bool kept = toMemory && plan.keeps(lifted.accesses[static_cast<size_t>(stmt.target->value)].array);
-    if (kept && stmt.text == "=" && isFloatProduct(stmt.value)) {
+    std::string op = stmt.text;
+    auto rounded = [](int bits) { return std::string(bits == 32 ? "__fmul_rn(" : "__dmul_rn("); };
+    if (kept && op == "=" && isFloatProduct(stmt.value)) {
       ExprRef product = stmt.value;
       while (product->kind == ExprKind::Cast)
         product = product->operands[0];
-      value = std::string(product->type.bits == 32 ? "__fmul_rn(" : "__dmul_rn(") + expr(product->operands[0]) + ", " + expr(product->operands[1]) + ")";
+      value = rounded(product->type.bits) + expr(product->operands[0]) + ", " + expr(product->operands[1]) + ")";
     }
-    bool isUpdatingProduct = kept && stmt.text == "*=" && stmt.target->type.kind == Type::Float && stmt.value->type.kind == Type::Float &&
-                             stmt.value->type.bits == stmt.target->type.bits && (stmt.target->type.bits == 32 || stmt.target->type.bits == 64);
-    std::string op = stmt.text;
-    if (isUpdatingProduct) {
-      value = std::string(stmt.target->type.bits == 32 ? "__fmul_rn(" : "__dmul_rn(") + target + ", " + value + ")";
+    const Type &to = stmt.target->type, &from = stmt.value->type;
+    if (kept && op == "*=" && to.kind == Type::Float && from.kind == Type::Float && from.bits == to.bits && (to.bits == 32 || to.bits == 64)) {
+      value = rounded(to.bits) + target + ", " + value + ")";
       op = "=";
     }
     bool inRun = toMemory && segment.runs.count(stmt.target->value);
@@ -464,15 +308,7 @@ void TemplateEmitter::statement(const Stmt& stmt) {
     return line("}");
   }
   case StmtKind::For: {
-    const Dim& dim = lifted.loops[stmt.variable];
-    auto step = dim.step.constant();
-    if (!stmt.pragma.empty()) line("RETILE_UNROLL");
-    if (step && *step < 0)
-      line("for (" + dim.type.name + " " + dim.name + " = " + number(dim.to - Polynomial(1)) + "; " + dim.name + " >= " + number(dim.from) + "; --" +
-           dim.name + ") {");
-    else
-      line("for (" + dim.type.name + " " + dim.name + " = " + number(dim.from) + "; " + dim.name + " < " + number(dim.to) + "; " + dim.name + " += " +
-           number(dim.step) + ") {");
+    loopHeader(stmt);
     ++depth;
     statements(stmt.body);
     --depth;

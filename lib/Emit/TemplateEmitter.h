@@ -1,5 +1,5 @@
 // Writes the text of one template: Prologue.cpp (head comment, signature, coordinates, tiles), Segments.cpp (the point
-// program for all items of a thread), Accesses.cpp (loads, stores and numbers as text).
+// program for all items of a thread), VectorSegments.cpp (where they move runs of neighbours), Accesses.cpp (loads, stores and numbers as text).
 #pragma once
 
 #include "PolynomialText.h"
@@ -61,6 +61,8 @@ private:
   void tiles();
   std::string upperBound(const Dim& dim) const;
   std::string lowerBound(const Dim& dim) const;
+  std::string clamped(const Dim& dim, const std::string& value) const;
+  std::string inBounds(const Dim& dim, const std::string& value) const;
   bool needsLower(const Dim& dim) const;
   bool mayBeEmpty(const Dim& dim) const;
   bool isExact(const Dim& dim) const;
@@ -70,15 +72,25 @@ private:
   void findCarried();
   void nodes(const std::vector<model::StmtRef>& stmts);
   void loopNode(const model::Stmt& stmt);
+  void loopHeader(const model::Stmt& stmt);
   void points(const std::vector<model::StmtRef>& stmts);
   void itemLoops(const std::function<void()>& inner, bool runs);
   void itemCoordinates(const std::string& text);
-  void vectorPoints(const std::vector<model::StmtRef>& stmts);
   void statements(const std::vector<model::StmtRef>& stmts);
   void statement(const model::Stmt& stmt);
   void keptValues(bool load);
   void skipIdle();
   std::string residualText() const;
+
+  // VectorSegments.cpp
+  struct Runs {
+    std::vector<std::int64_t> loads, stores; ///< accesses
+  };
+  bool hasVectorAccess(const model::Stmt& stmt) const;
+  void vectorPoints(const std::vector<model::StmtRef>& stmts);
+  Runs assignRuns(const std::vector<model::StmtRef>& stmts);
+  void moveRun(std::int64_t access, const std::string& start, bool load);
+  std::string outerCoordinates();
 
   // Accesses.cpp
   std::string expr(const model::ExprRef& expr);
@@ -94,5 +106,8 @@ private:
   void line(const std::string& text);
   std::string capture(const std::function<void()>& work);
 };
+
+/// Whether an identifier stands in a piece of text.
+bool mentionsName(const std::string& text, const std::string& name);
 
 } // namespace retile::emit

@@ -33,6 +33,7 @@ private:
   // Exprs
   model::ExprRef value(const clang::Expr* expr);
   model::ExprRef place(const clang::Expr* expr);
+  model::ExprRef dereference(const model::ExprRef& pointer, clang::QualType type, const clang::Expr* at) const;
   model::ExprRef reference(const clang::DeclRefExpr* expr);
   model::ExprRef cast(const clang::CastExpr* expr);
   model::ExprRef unary(const clang::UnaryOperator* expr);

@@ -90,15 +90,7 @@ bool BodyBuilder::isPure(const FunctionDecl* function) const {
 std::optional<ExprRef> BodyBuilder::intrinsic(const CallExpr* expr, const FunctionDecl* callee) {
   if (!callee->getDeclName().isIdentifier() || isUserCode(callee)) return std::nullopt;
   llvm::StringRef name = callee->getName();
-  auto pointerLoad = [&](const Expr* pointer) {
-    ExprRef base = value(pointer);
-    if (base->kind == ExprKind::PointerAdd) return make(ExprKind::Load, expr->getType(), expr, "", base->operands);
-    auto zero = std::make_shared<model::Expr>();
-    zero->kind = ExprKind::IntLiteral;
-    zero->text = "0";
-    zero->type = convertType(context, context.IntTy);
-    return make(ExprKind::Load, expr->getType(), expr, "", {base, zero});
-  };
+  auto pointee = [&](const Expr* pointer, QualType type) { return dereference(value(pointer), type, expr); };
   if (name == "__syncthreads") {
     model::Stmt barrier;
     barrier.kind = StmtKind::Barrier;
@@ -106,15 +98,13 @@ std::optional<ExprRef> BodyBuilder::intrinsic(const CallExpr* expr, const Functi
     return make(ExprKind::Literal, context.VoidTy, expr, "");
   }
   static const std::set<llvm::StringRef> loads{"__ldg", "__ldcs", "__ldcg", "__ldca", "__ldlu", "__ldcv"};
-  if (loads.count(name) && expr->getNumArgs() == 1) return pointerLoad(expr->getArg(0));
+  if (loads.count(name) && expr->getNumArgs() == 1) return pointee(expr->getArg(0), expr->getType());
   static const std::set<llvm::StringRef> stores{"__stcs", "__stcg", "__stwb", "__stwt"};
   if (stores.count(name) && expr->getNumArgs() == 2) {
     model::Stmt store;
     store.kind = StmtKind::Store;
     store.value = value(expr->getArg(1));
-    auto target = std::make_shared<model::Expr>(*pointerLoad(expr->getArg(0)));
-    target->type = convertType(context, expr->getArg(0)->getType()->getPointeeType());
-    store.target = target;
+    store.target = pointee(expr->getArg(0), expr->getArg(0)->getType()->getPointeeType());
     store.text = "=";
     emit(std::move(store), expr->getExprLoc());
     return make(ExprKind::Literal, context.VoidTy, expr, "");
@@ -124,7 +114,7 @@ std::optional<ExprRef> BodyBuilder::intrinsic(const CallExpr* expr, const Functi
     atomic.kind = StmtKind::Atomic;
     atomic.text = name.str();
     atomic.value = value(expr->getArg(1));
-    atomic.target = pointerLoad(expr->getArg(0));
+    atomic.target = pointee(expr->getArg(0), expr->getType());
     emit(std::move(atomic), expr->getExprLoc());
     return make(ExprKind::Opaque, expr->getType(), expr, "");
   }

@@ -92,6 +92,12 @@ static ExprRef zeroIndex() {
   return intLiteral(0, type, {});
 }
 
+/// *(p + i) is p[i]: the index stays where the source has one.
+ExprRef BodyBuilder::dereference(const ExprRef& pointer, QualType type, const Expr* at) const {
+  if (pointer->kind == ExprKind::PointerAdd) return make(ExprKind::Load, type, at, "", pointer->operands);
+  return make(ExprKind::Load, type, at, "", {pointer, zeroIndex()});
+}
+
 ExprRef BodyBuilder::place(const Expr* expr) {
   expr = expr->IgnoreParens();
   if (const auto* conversion = dyn_cast<ImplicitCastExpr>(expr);
@@ -103,11 +109,7 @@ ExprRef BodyBuilder::place(const Expr* expr) {
   if (const auto* op = dyn_cast<UnaryOperator>(expr)) {
     if (op->getOpcode() == UO_Deref) {
       ExprRef pointer = value(op->getSubExpr());
-      if (expr->getType()->isArrayType()) return pointer;
-      // *(p + i) is p[i]: keep the index where the source has one.
-      if (pointer->kind == ExprKind::PointerAdd)
-        return make(ExprKind::Load, expr->getType(), expr, "", pointer->operands);
-      return make(ExprKind::Load, expr->getType(), expr, "", {pointer, zeroIndex()});
+      return expr->getType()->isArrayType() ? pointer : dereference(pointer, expr->getType(), expr);
     }
     if (op->isIncrementDecrementOp() && op->isPrefix()) return increment(op), place(op->getSubExpr());
   }

@@ -4,7 +4,7 @@
 
 namespace retile::poly {
 
-static std::int64_t floorDivide(std::int64_t a, std::int64_t b) {
+std::int64_t floorDivide(std::int64_t a, std::int64_t b) {
   std::int64_t q = a / b;
   return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
 }
@@ -14,11 +14,17 @@ Polynomial::Polynomial(std::int64_t constant) {
 }
 
 Polynomial Polynomial::symbol(const std::string& name) {
-  Polynomial p;
-  p.terms[{name}] = 1;
   auto atom = std::make_shared<Atom>();
   atom->text = name;
-  p.atoms[name] = atom;
+  return of(atom);
+}
+
+Polynomial Polynomial::of(const AtomRef& atom) {
+  Polynomial p;
+  for (const Polynomial& operand : atom->operands)
+    p.valid = p.valid && operand.valid;
+  p.terms[{atom->text}] = 1;
+  p.atoms[atom->text] = atom;
   return p;
 }
 
@@ -111,10 +117,7 @@ std::optional<Polynomial> Polynomial::coefficient(const std::string& name) const
       }
       for (const Polynomial& operand : atom->operands)
         if (operand.mentions(name)) return std::nullopt;
-      Polynomial factor;
-      factor.terms[{text}] = 1;
-      factor.atoms[text] = atom;
-      rest = rest * factor;
+      rest = rest * of(atom);
     }
     if (power > 1) return std::nullopt;
     if (power == 1) result = result + rest;
@@ -127,11 +130,7 @@ Polynomial Polynomial::operation(Atom::Kind kind, const char* name, const Polyno
   atom->kind = kind;
   atom->text = std::string(name) + "(" + a.toText() + ", " + b.toText() + ")";
   atom->operands = {a, b};
-  Polynomial p;
-  p.valid = a.valid && b.valid;
-  p.terms[{atom->text}] = 1;
-  p.atoms[atom->text] = atom;
-  return p;
+  return of(atom);
 }
 
 Polynomial Polynomial::floorDiv(const Polynomial& a, const Polynomial& b) {

@@ -94,6 +94,20 @@ std::optional<Polynomial> fromAff(isl_aff* aff) {
 
 } // namespace
 
+std::set<std::string> namesIn(const std::string& text) {
+  std::set<std::string> names;
+  std::string word;
+  for (char c : text + " ") {
+    if (isalnum(static_cast<unsigned char>(c)) || c == '_') {
+      word += c;
+      continue;
+    }
+    if (!word.empty()) names.insert(word);
+    word.clear();
+  }
+  return names;
+}
+
 struct Set::Impl {
   isl_set* set;
   ~Impl() { isl_set_free(set); }

@@ -14,34 +14,26 @@ const Dim* Lifted::dim(const std::string& name) const {
   return nullptr;
 }
 
-/// Names that stand for products of sizes, in a piece of isl text.
-static void products(const std::string& text, std::set<std::string>& into) {
-  std::string word;
-  for (char c : text + " ") {
-    if (isalnum(static_cast<unsigned char>(c)) || c == '_') {
-      word += c;
-      continue;
-    }
-    if (word.find("_x_") != std::string::npos) into.insert(word);
-    word.clear();
-  }
-}
-
+/// Names that stand for products of sizes, in everything that becomes isl text.
 static std::set<std::string> productsOf(const Lifted& lifted) {
   std::set<std::string> names;
+  auto addText = [&](const std::string& text) {
+    for (const auto& name : poly::namesIn(text))
+      if (name.find("_x_") != std::string::npos) names.insert(name);
+  };
   std::set<std::string> dims;
   for (const Dim& dim : lifted.parallel)
     dims.insert(dim.name);
   for (const Dim& dim : lifted.loops)
     dims.insert(dim.name);
   auto add = [&](const Polynomial& p) {
-    if (auto text = p.toIsl(dims)) products(*text, names);
+    if (auto text = p.toIsl(dims)) addText(*text);
   };
   for (const auto& guard : lifted.guards)
-    products(guard, names);
-  products(lifted.domain, names);
+    addText(guard);
+  addText(lifted.domain);
   for (const auto& access : lifted.accesses) {
-    products(access.conditions, names);
+    addText(access.conditions);
     add(access.flat);
     for (const auto& subscript : access.subscripts)
       add(subscript);
@@ -83,6 +75,16 @@ std::string Lifted::islContext() const {
     if (assumption.kind == "size")
       if (auto value = assumption.atLeastZero.toIsl({})) text += " and " + *value + " >= 0";
   return text;
+}
+
+bool Lifted::neverNegative(const Polynomial& value) const {
+  auto text = value.toIsl({});
+  auto broken = text ? poly::Set::parse(islParameters() + "{ : " + islContext() + " and " + *text + " < 0 }") : std::nullopt;
+  return broken && broken->isEmpty().value_or(false);
+}
+
+std::string predicate(const Assumption& assumption) {
+  return assumption.kind == "size" ? assumption.atLeastZero.toText() + " >= 0" : assumption.text;
 }
 
 static std::string domainTuple(const Lifted& lifted, const Access& access) {

@@ -7,6 +7,7 @@
 // These are reasons to refuse, whatever else could be said about the kernel.
 #include "Lifter.h"
 #include "retile/KernelModel/Normalize.h"
+#include "retile/KernelModel/Visit.h"
 
 namespace retile::lift {
 
@@ -24,13 +25,11 @@ namespace {
 class ThreadDependence {
 public:
   bool depends(const ExprRef& expr) const {
-    if (!expr) return false;
-    if (expr->kind == ExprKind::Builtin) return expr->text.rfind("threadIdx", 0) == 0;
-    if (expr->kind == ExprKind::Variable && dependent.count(expr->variable)) return true;
     // Memory may differ from thread to thread through its index only.
-    for (const ExprRef& operand : expr->operands)
-      if (depends(operand)) return true;
-    return false;
+    return model::anyExpr(expr, [&](const Expr& node) {
+      return node.kind == ExprKind::Builtin ? node.text.rfind("threadIdx", 0) == 0
+                                            : node.kind == ExprKind::Variable && dependent.count(node.variable) != 0;
+    });
   }
 
   /// To a fixed point; `controlled` is true under a condition that depends on the thread.
@@ -60,9 +59,9 @@ private:
 };
 
 bool hasBarrier(const std::vector<StmtRef>& stmts) {
-  for (const StmtRef& stmt : stmts)
-    if (stmt->kind == StmtKind::Barrier || hasBarrier(stmt->body) || hasBarrier(stmt->otherwise)) return true;
-  return false;
+  bool found = false;
+  model::forEachStmt(stmts, [&](const Stmt& stmt) { found = found || stmt.kind == StmtKind::Barrier; });
+  return found;
 }
 
 const Stmt* divergentBarrier(const ThreadDependence& threads, const std::vector<StmtRef>& stmts, bool divergent) {
@@ -158,25 +157,24 @@ void Lifter::checkSharedRaces() {
       guards += " and " + condition;
     if (text) interval[pointer.base].push_back({isWrite, *text, guards, load.location});
   };
-  auto reads = [&](auto&& self, const ExprRef& expr) -> void {
-    if (!expr) return;
-    if (expr->kind == ExprKind::Load) use(*expr, false);
-    for (const ExprRef& operand : expr->operands)
-      self(self, operand);
+  auto reads = [&](const ExprRef& expr) {
+    model::forEachExpr(expr, [&](const Expr& node) {
+      if (node.kind == ExprKind::Load) use(node, false);
+    });
   };
   // Only what is certain: statements that every thread runs, outside of loops and conditions.
   for (const StmtRef& stmt : out.kernel.body) {
     switch (stmt->kind) {
     case StmtKind::Declare:
-      reads(reads, stmt->value);
+      reads(stmt->value);
       if (stmt->value) environment[stmt->variable] = evaluator().evaluate(stmt->value);
       break;
     case StmtKind::Assign:
-      reads(reads, stmt->value);
+      reads(stmt->value);
       environment[stmt->variable] = stmt->text == "=" ? evaluator().evaluate(stmt->value) : Value{};
       break;
     case StmtKind::Store:
-      reads(reads, stmt->value);
+      reads(stmt->value);
       if (stmt->text != "=") use(*stmt->target, false);
       use(*stmt->target, true);
       break;

@@ -2,6 +2,7 @@
 // (reduction: the order is kept all the same), or anything else (sequential).
 #include "Lifter.h"
 #include "retile/KernelModel/Normalize.h"
+#include "retile/KernelModel/Visit.h"
 
 namespace retile::lift {
 
@@ -10,14 +11,9 @@ using model::ExprKind;
 using model::ExprRef;
 using model::Stmt;
 using model::StmtKind;
-using model::StmtRef;
 
 static bool mentionsVariable(const ExprRef& expr, int variable) {
-  if (!expr) return false;
-  if (expr->kind == ExprKind::Variable && expr->variable == variable) return true;
-  for (const ExprRef& operand : expr->operands)
-    if (mentionsVariable(operand, variable)) return true;
-  return false;
+  return model::anyExpr(expr, [&](const Expr& node) { return node.kind == ExprKind::Variable && node.variable == variable; });
 }
 
 /// `v += e`, `v = v + e`, `v = fmaf(a, b, v)`, `v = max(v, e)`: v once, as an operand of an associative operation.
@@ -45,26 +41,18 @@ static bool isAccumulation(const Stmt& stmt) {
   return value->kind == ExprKind::Call && combines.count(value->text) && (!isFma || isSelf(value->operands[2]));
 }
 
-static void visit(const std::vector<StmtRef>& stmts, const std::function<void(const Stmt&)>& action) {
-  for (const StmtRef& stmt : stmts) {
-    action(*stmt);
-    visit(stmt->body, action);
-    visit(stmt->otherwise, action);
-  }
-}
-
 void Lifter::classifyLoops() {
-  visit(out.body, [&](const Stmt& stmt) {
+  model::forEachStmt(out.body, [&](const Stmt& stmt) {
     if (stmt.kind != StmtKind::For) return;
     Dim& dim = out.loops[stmt.variable];
-    std::map<int, int> assigned, readOutside;
-    std::set<int> declared, accumulated;
+    std::map<int, int> assigned;
+    std::set<int> declared;
     bool other = false, reduces = false;
     model::collectAssigned(stmt.body, assigned);
-    visit(stmt.body, [&](const Stmt& inner) {
+    model::forEachStmt(stmt.body, [&](const Stmt& inner) {
       if (inner.kind == StmtKind::Declare) declared.insert(inner.variable);
     });
-    visit(stmt.body, [&](const Stmt& inner) {
+    model::forEachStmt(stmt.body, [&](const Stmt& inner) {
       for (const auto& [variable, times] : assigned) {
         if (declared.count(variable)) continue;
         bool isUpdate = inner.kind == StmtKind::Assign && inner.variable == variable;

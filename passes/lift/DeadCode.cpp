@@ -3,6 +3,7 @@
 //
 //   size_t step = blockDim.x * gridDim.x;   (the loop that used it is a dimension now)   ->   nothing
 #include "Lifter.h"
+#include "retile/KernelModel/Visit.h"
 
 namespace retile::lift {
 
@@ -15,24 +16,20 @@ using model::StmtRef;
 
 namespace {
 
-void readsOf(const ExprRef& expr, std::map<int, int>& reads) {
-  if (!expr) return;
-  if (expr->kind == ExprKind::Variable || expr->kind == ExprKind::Array) ++reads[expr->variable];
-  for (const ExprRef& operand : expr->operands)
-    readsOf(operand, reads);
+/// Variables that something reads, arrays that something stores to among them.
+std::set<int> readsOf(const std::vector<StmtRef>& stmts) {
+  std::set<int> reads;
+  auto note = [&](const Expr& node) {
+    if (node.kind == ExprKind::Variable || node.kind == ExprKind::Array) reads.insert(node.variable);
+  };
+  model::forEachStmt(stmts, [&](const Stmt& stmt) {
+    model::forEachExpr(stmt.value, note);
+    if (stmt.kind == StmtKind::Store) model::forEachExpr(stmt.target, note);
+  });
+  return reads;
 }
 
-void readsOf(const std::vector<StmtRef>& stmts, std::map<int, int>& reads) {
-  for (const StmtRef& stmt : stmts) {
-    readsOf(stmt->value, reads);
-    bool storesToArray = stmt->kind == StmtKind::Store && stmt->target;
-    if (storesToArray) readsOf(stmt->target, reads);
-    readsOf(stmt->body, reads);
-    readsOf(stmt->otherwise, reads);
-  }
-}
-
-bool prune(std::vector<StmtRef>& stmts, const std::map<int, int>& reads) {
+bool prune(std::vector<StmtRef>& stmts, const std::set<int>& reads) {
   bool changed = false;
   std::vector<StmtRef> kept;
   for (const StmtRef& stmt : stmts) {
@@ -104,10 +101,7 @@ private:
 } // namespace
 
 void Lifter::dropDeadCode() {
-  for (;;) {
-    std::map<int, int> reads;
-    readsOf(out.body, reads);
-    if (!prune(out.body, reads)) break;
+  while (prune(out.body, readsOf(out.body))) {
   }
   Renumber renumber(out.accesses, out.values);
   out.body = renumber.stmts(out.body);

@@ -3,7 +3,7 @@
 // The strides of an array are the products of sizes that multiply a dimension anywhere (with the greatest common divisor of
 // their factors); each must divide the one before. Terms without a dimension go to the stride that they are a multiple of.
 // That 0 <= j < ld holds is proved from the guards, or recorded as an assumption on the sizes (n <= ld). Constant strides
-// are split only where everything is constant. Source: Grosser et al., Optimistic Delinearization, ICS 2015.
+// are split where everything is constant (A[5*dy + dx]) or where sizes bound a row of constant length (A[512*i + j], j < n). Source: Grosser et al., Optimistic Delinearization, ICS 2015.
 #include "Lifter.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ Polynomial product(const Polynomial::Monomial& monomial) {
 }
 
 /// Splits a flat subscript into terms; false where two dimensions are multiplied or a size hides in an operation.
-bool split(const Polynomial& flat, const Lifted& lifted, const std::set<std::string>& dims, std::vector<Term>& terms) {
+bool split(const Polynomial& flat, const std::set<std::string>& dims, std::vector<Term>& terms) {
   for (const auto& [monomial, coefficient] : flat.monomials()) {
     Term term;
     term.coefficient = coefficient;
@@ -49,22 +49,21 @@ bool split(const Polynomial& flat, const Lifted& lifted, const std::set<std::str
       }
       if (!mentionsDim || term.hasDim) return false;
       term.hasDim = true;
-      Polynomial one;
-      if (atom->kind == poly::Atom::Symbol) one = Polynomial::symbol(text);
-      else if (atom->kind == poly::Atom::FloorDiv) one = Polynomial::floorDiv(atom->operands[0], atom->operands[1]);
-      else if (atom->kind == poly::Atom::Mod) one = Polynomial::mod(atom->operands[0], atom->operands[1]);
-      else if (atom->kind == poly::Atom::Min) one = Polynomial::minimum(atom->operands[0], atom->operands[1]);
-      else one = Polynomial::maximum(atom->operands[0], atom->operands[1]);
-      term.dim = one;
+      term.dim = Polynomial::of(atom);
     }
     terms.push_back(std::move(term));
   }
   return true;
 }
 
-std::int64_t floorDivide(std::int64_t a, std::int64_t b) {
-  std::int64_t q = a / b;
-  return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
+/// Elements of dimension k: how often its stride goes into the one before. Strides divide one another.
+Polynomial rowLength(const transform::Array& array, size_t k) {
+  if (array.strides[k].constant() == 1) return array.strides[k - 1];
+  const auto &[outer, outerFactor] = *array.strides[k - 1].monomials().begin();
+  const auto &[inner, innerFactor] = *array.strides[k].monomials().begin();
+  Polynomial::Monomial quotient;
+  std::set_difference(outer.begin(), outer.end(), inner.begin(), inner.end(), std::back_inserter(quotient));
+  return product(quotient) * Polynomial(outerFactor / innerFactor);
 }
 
 } // namespace
@@ -79,7 +78,7 @@ void Lifter::delinearize() {
     std::vector<std::vector<Term>> terms(indices.size());
     bool ok = true;
     for (size_t n = 0; n < indices.size() && ok; ++n) {
-      ok = split(out.accesses[indices[n]].flat, out, dims, terms[n]);
+      ok = split(out.accesses[indices[n]].flat, dims, terms[n]);
       for (const Term& term : terms[n])
         if (term.hasDim) gcds[term.sizes] = std::gcd(gcds[term.sizes], term.coefficient);
     }
@@ -122,7 +121,7 @@ void Lifter::delinearize() {
             access.subscripts[k] = access.subscripts[k] + product(sizes) * term.dim * Polynomial(rest);
             rest = 0;
           } else {
-            std::int64_t quotient = floorDivide(rest, factor);
+            std::int64_t quotient = poly::floorDivide(rest, factor);
             access.subscripts[k] = access.subscripts[k] + term.dim * Polynomial(quotient);
             rest -= quotient * factor;
           }
@@ -170,14 +169,14 @@ void Lifter::splitConstantStrides() {
       std::int64_t rest = access->subscripts[0].constantTerm();
       for (size_t k = strides.size() - 1; k > 0 && chain; --k) {
         std::int64_t extent = strides[k - 1] / strides[k];
-        auto range = subscriptRange(*access, parts[k]);
-        auto low = range ? range->first.constant() : std::nullopt, high = range ? range->second.constant() : std::nullopt;
+        auto range = constantRange(parts[k]);
         std::int64_t unit = rest / strides[k];
         std::int64_t shift = ((unit % extent) + extent) % extent;
-        if (low && high) {
-          if (*high - *low >= extent) chain = false;
-          if (*low + shift < 0 || *high + shift >= extent) shift -= extent;
-          if (*low + shift < 0 || *high + shift >= extent) chain = false;
+        if (range) {
+          auto [low, high] = *range;
+          if (high - low >= extent) chain = false;
+          if (low + shift < 0 || high + shift >= extent) shift -= extent;
+          if (low + shift < 0 || high + shift >= extent) chain = false;
         } else {
           // A row of constant length that sizes bound: the nearest neighbour is meant; proved or assumed below.
           allConstant = false;
@@ -188,9 +187,8 @@ void Lifter::splitConstantStrides() {
       }
       if (chain && rest % strides[0] == 0) parts[0] = parts[0] + Polynomial(rest / strides[0]);
       else chain = false;
-      auto outer = chain ? subscriptRange(*access, parts[0]) : std::nullopt;
       // Blocks of a constant length in rows of a symbolic one stay one dimension.
-      if (allConstant && (!outer || !outer->first.constant() || !outer->second.constant())) chain = false;
+      if (allConstant && !constantRange(parts[0])) chain = false;
       if (!chain) break;
       splits.push_back(std::move(parts));
     }
@@ -203,29 +201,27 @@ void Lifter::splitConstantStrides() {
   }
 }
 
-/// Bounds of a sum of loops with constant bounds, whatever the conditions around the access.
-std::optional<std::pair<Polynomial, Polynomial>> Lifter::subscriptRange(const Access&, const Polynomial& subscript) {
-  std::int64_t low = 0, high = 0;
+/// Bounds of a sum of dimensions with constant bounds, whatever the conditions around the access.
+std::optional<std::pair<std::int64_t, std::int64_t>> Lifter::constantRange(const Polynomial& subscript) const {
+  std::int64_t low = subscript.constantTerm(), high = low;
   for (const auto& [monomial, coefficient] : subscript.monomials()) {
-    if (monomial.empty()) {
-      low += coefficient;
-      high += coefficient;
-      continue;
-    }
-    const Dim* dim = monomial.size() == 1 ? out.dim(monomial[0]) : nullptr;
-    if (!dim) return std::nullopt;
-    bool isLoop = dim->kind != Dim::Parallel || !dim->to.isZero() || !dim->from.isZero();
-    auto first = dim->from.constant(), last = (dim->to - Polynomial(1)).constant();
-    if (!isLoop) {
-      // A parallel dimension with constant bounds.
-      first = dim->lower.size() == 1 ? dim->lower[0].constant() : std::nullopt;
-      last = dim->upper.size() == 1 && !dim->needsEnd ? dim->upper[0].constant() : std::nullopt;
-    }
+    if (monomial.empty()) continue;
+    std::optional<std::int64_t> first, last;
+    for (const Dim& loop : out.loops)
+      if (monomial.size() == 1 && loop.name == monomial[0]) {
+        first = loop.from.constant();
+        last = (loop.to - Polynomial(1)).constant();
+      }
+    for (const Dim& dim : out.parallel)
+      if (monomial.size() == 1 && dim.name == monomial[0] && dim.lower.size() == 1 && dim.upper.size() == 1 && !dim.needsEnd) {
+        first = dim.lower[0].constant();
+        last = dim.upper[0].constant();
+      }
     if (!first || !last) return std::nullopt;
     low += std::min(coefficient * *first, coefficient * *last);
     high += std::max(coefficient * *first, coefficient * *last);
   }
-  return std::pair{Polynomial(low), Polynomial(high)};
+  return std::pair{low, high};
 }
 
 /// Whether the value is never negative where the access happens.
@@ -252,27 +248,14 @@ void Lifter::proveSubscripts() {
   for (const Access& access : out.accesses) {
     const transform::Array& array = out.arrays[access.array];
     for (size_t k = 1; k < access.subscripts.size(); ++k) {
-      Polynomial extent = Polynomial::floorDiv(array.strides[k - 1], array.strides[k]);
-      if (array.strides[k].constant() == 1) extent = array.strides[k - 1];
-      else {
-        // M*K over K is M: strides divide one another.
-        const auto &outer = array.strides[k - 1].monomials().begin()->first, &inner = array.strides[k].monomials().begin()->first;
-        Polynomial::Monomial quotient;
-        std::set_difference(outer.begin(), outer.end(), inner.begin(), inner.end(), std::back_inserter(quotient));
-        extent = Polynomial(array.strides[k - 1].monomials().begin()->second / array.strides[k].monomials().begin()->second);
-        for (const auto& name : quotient)
-          extent = extent * Polynomial::symbol(name);
-      }
+      Polynomial extent = rowLength(array, k);
       if (provedAt(access, access.subscripts[k]) && provedAt(access, extent - Polynomial(1) - access.subscripts[k])) continue;
       auto low = subscriptBounds(access, access.subscripts[k], false), high = subscriptBounds(access, access.subscripts[k], true);
       bool proved = low && high;
       auto need = [&](const Polynomial& value) {
-        auto text = value.toIsl({});
-        auto broken = text ? poly::Set::parse(out.islParameters() + "{ : " + out.islContext() + " and " + *text + " < 0 }") : std::nullopt;
-        auto empty = broken ? broken->isEmpty() : std::nullopt;
-        if (empty && *empty) return;
+        if (out.neverNegative(value)) return;
         auto constant = value.constant();
-        if (!text || (constant && *constant < 0) || !evaluate.isSizesOnly(value)) proved = false;
+        if (!value.toIsl({}) || (constant && *constant < 0) || !evaluate.isSizesOnly(value)) proved = false;
         else evaluate.assume(value, "a row of " + access.array + " is as long as its subscripts reach");
       };
       for (const Polynomial& value : low.value_or(std::vector<Polynomial>{}))
@@ -288,12 +271,8 @@ void Lifter::proveSubscripts() {
     if (provedAt(access, access.subscripts[0])) continue;
     auto low = subscriptBounds(access, access.subscripts[0], false);
     bool proved = low.has_value();
-    for (const Polynomial& value : low.value_or(std::vector<Polynomial>{})) {
-      auto text = value.toIsl({});
-      auto broken = text ? poly::Set::parse(out.islParameters() + "{ : " + out.islContext() + " and " + *text + " < 0 }") : std::nullopt;
-      auto empty = broken ? broken->isEmpty() : std::nullopt;
-      if (!empty || !*empty) proved = false;
-    }
+    for (const Polynomial& value : low.value_or(std::vector<Polynomial>{}))
+      proved = proved && out.neverNegative(value);
     if (!proved) {
       fail(access.location, "cannot prove that '" + access.array + "' is read and written at non-negative offsets only");
       return;

@@ -36,8 +36,6 @@ void Lifter::computeExtents() {
       if (a.isRestrict && b.isRestrict) continue;
       out.assumptions.push_back({"no-overlap", {}, "", {name, otherName}, name + " does not overlap " + otherName});
     }
-    for (const Access& access : out.accesses)
-      if (access.array == name && access.isMay) break;
   }
 }
 

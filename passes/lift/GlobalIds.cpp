@@ -76,44 +76,32 @@ bool Lifter::peelDistributed(const Stmt& stmt) {
     Value counter;
     counter.kind = Value::Integer;
     counter.value = Polynomial::symbol(dim.name);
-    // What earlier iterations left in a variable is not a point's own value.
-    std::vector<StmtRef> body = stmt.body;
     environment[found->variable] = counter;
-    peel(body);
+    peel(stmt.body);
     return true;
   }
   return false;
-}
-
-/// Names in isl text.
-static void tokens(const std::string& text, std::set<std::string>& into) {
-  std::string word;
-  for (char c : text + " ") {
-    if (isalnum(static_cast<unsigned char>(c)) || c == '_') word += c;
-    else if (!word.empty()) into.insert(word), word.clear();
-  }
 }
 
 void Lifter::collectDims() {
   std::set<std::string> used;
   for (const Access& access : out.accesses) {
     used.merge(access.flat.symbols());
-    tokens(access.conditions, used);
+    used.merge(poly::namesIn(access.conditions));
   }
   for (const Polynomial& value : out.values)
     used.merge(value.symbols());
   for (const std::string& guard : out.guards)
-    tokens(guard, used);
+    used.merge(poly::namesIn(guard));
   for (const Dim& loop : out.loops) {
     used.merge(loop.from.symbols());
     used.merge(loop.to.symbols());
   }
   std::vector<Dim> strided = out.parallel;
   out.parallel.clear();
-  static const char axisNames[] = "xyz";
   for (int a = 2; a >= 0; --a) {
     Axis& axis = axes[a];
-    std::string letter(1, axisNames[a]);
+    std::string letter(1, "xyz"[a]), upper(1, "XYZ"[a]);
     bool global = used.count(axis.global) != 0, block = used.count(axis.block) != 0;
     if (used.count(axis.gridSymbol)) return fail(out.kernel.location, "the result depends on gridDim." + letter);
     if (!axis.blockSize && used.count("blockDim_" + letter))
@@ -124,8 +112,7 @@ void Lifter::collectDims() {
     bool single = out.axisKnown[a] && (out.grid[a] * out.block[a]).constant() == 1;
     if (!global && !block && !hasStrided && !single) {
       if (a > 0 && !out.callSite) {
-        out.assumptions.push_back({"covers", {}, std::string("GRID_") + static_cast<char>(letter[0] - 32) + " * BLOCK_" +
-                                   static_cast<char>(letter[0] - 32) + " == 1", {}, "one thread along " + letter});
+        out.assumptions.push_back({"covers", {}, "GRID_" + upper + " * BLOCK_" + upper + " == 1", {}, "one thread along " + letter});
         continue;
       }
       return fail(out.kernel.location, "all threads along " + letter + " do the same");
@@ -144,11 +131,9 @@ void Lifter::collectDims() {
     for (const Dim& dim : strided)
       if (dim.axis == a) out.parallel.push_back(dim);
     bool literalBlock = axis.blockSize && !single && !block;
-    if (literalBlock) {
-      std::string upper(1, static_cast<char>(letter[0] - 32));
+    if (literalBlock)
       out.assumptions.push_back({"covers", {}, "BLOCK_" + upper + " == " + axis.blockSize->toText(), {},
                                  "the block that the analysis saw at the call site"});
-    }
   }
   if (out.parallel.empty()) fail(out.kernel.location, "no parallel dimension");
   if (out.parallel.size() > 3) fail(out.kernel.location, "more than three parallel dimensions");

@@ -72,7 +72,7 @@ private:
   void splitConstantStrides();
   void proveSubscripts();
   bool provedAt(const Access& access, const Polynomial& value);
-  std::optional<std::pair<Polynomial, Polynomial>> subscriptRange(const Access& access, const Polynomial& subscript);
+  std::optional<std::pair<std::int64_t, std::int64_t>> constantRange(const Polynomial& subscript) const;
   std::optional<std::vector<Polynomial>> subscriptBounds(const Access& access, const Polynomial& subscript, bool upper);
   // Independence.cpp
   void proveIndependence();

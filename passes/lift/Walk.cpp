@@ -3,6 +3,7 @@
 //
 //   const float* p = A + m*K;  acc += p[k];   ->   acc += A[m*K + k]
 #include "Lifter.h"
+#include "retile/KernelModel/Visit.h"
 
 namespace retile::lift {
 
@@ -118,11 +119,8 @@ Evaluator Lifter::evaluator() {
   return result;
 }
 
-static bool containsBuiltin(const Expr& expr) {
-  if (expr.kind == ExprKind::Builtin) return true;
-  for (const ExprRef& operand : expr.operands)
-    if (containsBuiltin(*operand)) return true;
-  return false;
+static bool containsBuiltin(const ExprRef& expr) {
+  return model::anyExpr(expr, [](const Expr& node) { return node.kind == ExprKind::Builtin; });
 }
 
 ExprRef Lifter::access(const Expr& load, bool isWrite, bool isRead) {
@@ -197,7 +195,7 @@ ExprRef Lifter::rewrite(const ExprRef& expr) {
     load.operands = {base, zero};
     return access(load, false, true);
   }
-  if (expr->type.kind == Type::Int && containsBuiltin(*expr)) {
+  if (expr->type.kind == Type::Int && containsBuiltin(expr)) {
     auto value = evaluator().integer(expr);
     if (value) {
       auto node = std::make_shared<Expr>(*expr);

@@ -6,8 +6,7 @@ using nlohmann::ordered_json;
 using transform::Dim;
 
 static ordered_json assumptionText(const transform::Assumption& assumption) {
-  std::string text = assumption.text;
-  if (assumption.kind == "size") text = assumption.atLeastZero.toText() + " >= 0";
+  std::string text = predicate(assumption);
   if (assumption.kind == "no-overlap") text = assumption.tensors[0] + " and " + assumption.tensors[1] + " do not overlap";
   return {{"kind", assumption.kind}, {"text", text}, {"why", assumption.why}};
 }

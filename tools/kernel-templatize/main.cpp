@@ -32,13 +32,12 @@ void explain(const model::Location& at, const char* kind, const std::string& tex
   std::cout << "    " << line << "\n    " << caret << "^\n";
 }
 
-std::vector<std::string> linesOf(const std::string& file) {
+std::vector<std::string> linesOf(const std::string& text) {
   std::vector<std::string> lines(1);
-  if (auto text = readFile(file))
-    for (char c : *text) {
-      if (c == '\n') lines.emplace_back();
-      else lines.back() += c;
-    }
+  for (char c : text) {
+    if (c == '\n') lines.emplace_back();
+    else lines.back() += c;
+  }
   return lines;
 }
 
@@ -64,17 +63,16 @@ void explainAll(const transform::Lifted& lifted, const transform::TransformPlan*
   for (const auto& parameter : plan->parameters)
     std::cout << "    " << parameter.name << " = " << parameter.original << "  " << parameter.meaning << "\n";
   for (const auto& assumption : lifted.assumptions)
-    std::cout << "    assumes " << (assumption.kind == "size" ? assumption.atLeastZero.toText() + " >= 0" : assumption.text) << " (" << assumption.why << ")\n";
+    std::cout << "    assumes " << predicate(assumption) << " (" << assumption.why << ")\n";
 }
 
-manifest::Manifest header(const Options& options, const frontend::Result& parsed) {
+manifest::Manifest header(const Options& options, const frontend::Result& parsed, const std::string& text) {
   manifest::Manifest out;
   out.sourceFile = options.frontend.file;
-  if (auto text = readFile(options.frontend.file)) out.sourceHash = manifest::sha256(*text);
+  out.sourceHash = manifest::sha256(text);
   out.compile.standard = parsed.standard;
   out.compile.includes = parsed.includes;
-  for (const auto& define : parsed.defines)
-    out.compile.defines.push_back(define);
+  out.compile.defines = parsed.defines;
   for (const auto& flag : parsed.otherFlags) {
     auto off = [&](const std::string& name) { return flag == "--" + name + "=false" || flag == "-" + name + "=false"; };
     auto on = [&](const std::string& name) { return flag == "--" + name + "=true" || flag == "-" + name + "=true"; };
@@ -102,7 +100,10 @@ int main(int argc, char** argv) {
   if (!parsed) return report(parsed.error());
   for (const auto& message : parsed->messages)
     print(message);
-  std::vector<std::string> source = linesOf(options->frontend.file);
+  auto read = readFile(options->frontend.file);
+  const std::string text = read ? *read : "";
+  std::vector<std::string> source;
+  if (options->explain) source = linesOf(text);
   std::vector<emit::Emitted> emitted;
   std::set<std::string> ids;
   std::string jsonLines;
@@ -133,7 +134,7 @@ int main(int argc, char** argv) {
                          : lifted.remarks.empty() ? "" : ": " + lifted.remarks.front().text) << "\n";
   }
   if (!emitted.empty()) {
-    Status written = emit::writeOutput(options->output, header(*options, *parsed), emitted, options->force);
+    Status written = emit::writeOutput(options->output, header(*options, *parsed, text), emitted, options->force);
     if (!written) return report(written.error());
     if (!options->json) std::cout << "wrote " << options->output << "\n";
   }

@@ -35,6 +35,7 @@ public:
   Polynomial() = default;
   Polynomial(std::int64_t constant);
   static Polynomial symbol(const std::string& name);
+  static Polynomial of(const AtomRef& atom);
   static Polynomial floorDiv(const Polynomial& a, const Polynomial& b);
   static Polynomial mod(const Polynomial& a, const Polynomial& b);
   static Polynomial minimum(const Polynomial& a, const Polynomial& b);
@@ -79,6 +80,9 @@ private:
   std::map<Monomial, std::int64_t> terms;
   std::map<std::string, AtomRef> atoms;
 };
+
+/// a / b rounded towards minus infinity; b is not 0.
+std::int64_t floorDivide(std::int64_t a, std::int64_t b);
 
 /// The isl parameter that stands for a product of symbols, as `M*K` -> `M_x_K`.
 std::string productName(const Polynomial::Monomial& monomial);

@@ -11,6 +11,9 @@
 
 namespace retile::poly {
 
+/// Identifiers in a piece of isl text.
+std::set<std::string> namesIn(const std::string& text);
+
 /// One affine constraint: `value >= 0`, or `value == 0`.
 struct Constraint {
   Polynomial value;

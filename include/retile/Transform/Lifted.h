@@ -74,6 +74,9 @@ struct Assumption {
   std::string why;
 };
 
+/// As text; empty for no-overlap, whose `why` says it all.
+std::string predicate(const Assumption& assumption);
+
 struct Remark {
   model::Location location;
   std::string text;
@@ -117,6 +120,8 @@ struct Lifted {
   std::string islParameters() const;
   /// Constraints on the sizes alone: >= 1, within their type, and the assumptions made so far.
   std::string islContext() const;
+  /// Whether a value over sizes is at least 0 for all sizes that the context allows.
+  bool neverNegative(const Polynomial& value) const;
   /// `islParameters { S[dims] : domain and loops and conditions and context }`.
   std::string islDomain(const Access& access) const;
   /// The access relation. `target` replaces the array and its subscripts, as "[i + 1]"; "@T" names the statement T.

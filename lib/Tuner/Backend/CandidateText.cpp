@@ -1,5 +1,7 @@
 #include "CandidateText.h"
 
+#include "retile/Support/File.h"
+
 #include <fmt/format.h>
 
 namespace retile::backend {
@@ -40,6 +42,33 @@ std::string defineLines(const std::vector<std::string>& defines) {
     text += "#define " + define.substr(0, equals) + " " +
             (equals == std::string::npos ? "1" : define.substr(equals + 1)) + "\n";
   }
+  return text;
+}
+
+Expected<CandidateSources> readSources(const std::string& directory, const tuner::Candidate& candidate) {
+  CandidateSources sources;
+  Expected<std::string> reference = readFile(directory + "/" + candidate.kernel->referenceFile);
+  if (!reference)
+    return reference.error();
+  sources.reference = *reference;
+  if (!candidate.config)
+    return sources;
+  Expected<std::string> text = readFile(directory + "/" + candidate.kernel->templateFile);
+  if (!text)
+    return text.error();
+  sources.candidate = *text;
+  return sources;
+}
+
+std::string candidateUnit(const tuner::Candidate& candidate, const std::vector<std::string>& defines, const CandidateSources& sources) {
+  const manifest::Kernel& kernel = *candidate.kernel;
+  std::string text = candidate.config ? "#include \"retile.cuh\"\n" : "";
+  text += defineLines(defines) + macroSizes(candidate);
+  if (candidate.config)
+    text += "#define RETILE_NO_REFERENCE 1\n";
+  text += fmt::format("#line 1 \"{}\"\n", kernel.referenceFile) + sources.reference + "\n";
+  if (candidate.config)
+    text += fmt::format("#line 1 \"{}\"\n", kernel.templateFile) + sources.candidate + "\n";
   return text;
 }
 

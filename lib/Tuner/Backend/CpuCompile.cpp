@@ -166,52 +166,40 @@ std::string CpuCompiler::prelude(const std::string& formatOptions) {
   return header;
 }
 
-std::string CpuCompiler::unitText(const tuner::Candidate& candidate, const std::string& reference,
-                                  const std::string& candidateText) const {
+std::string CpuCompiler::unitText(const tuner::Candidate& candidate, const CandidateSources& sources) const {
   const manifest::Kernel& kernel = *candidate.kernel;
-  std::string text = defineLines(flags.defines) + macroSizes(candidate);
-  if (candidate.config) {
-    // The helpers first: a macro of the user's (N, T) must not reach into them.
-    text = "#include \"retile.cuh\"\n" + text;
-    text += "#define RETILE_NO_REFERENCE 1\n";
-  }
-  text += fmt::format("#line 1 \"{}\"\n", kernel.referenceFile) + prepareForCpu(reference) + "\n";
-  if (candidate.config)
-    text += fmt::format("#line 1 \"{}\"\n", kernel.templateFile) + prepareForCpu(candidateText) + "\n";
   const std::size_t arguments =
       kernel.arguments.size() + (candidate.config ? kernel.extraArguments.size() : 0);
-  return text + entryPoints(kernel, candidateEntry(candidate), arguments);
+  return candidateUnit(candidate, flags.defines, {prepareForCpu(sources.reference), prepareForCpu(sources.candidate)}) +
+         entryPoints(kernel, candidateEntry(candidate), arguments);
 }
 
 tuner::Compiled CpuCompiler::compile(const tuner::Candidate& candidate) {
   const auto start = std::chrono::steady_clock::now();
   tuner::Compiled result;
-  const manifest::Kernel& kernel = *candidate.kernel;
-  Expected<std::string> reference = readFile(directory + "/" + kernel.referenceFile);
-  Expected<std::string> candidateText = candidate.config ? readFile(directory + "/" + kernel.templateFile)
-                                                         : Expected<std::string>(std::string());
-  if (!reference || !candidateText) {
-    result.log = (!reference ? reference : candidateText).error().message;
+  Expected<CandidateSources> sources = readSources(directory, candidate);
+  if (!sources) {
+    result.log = sources.error().message;
     return result;
   }
-  std::optional<std::string> unsupported = unsupportedOnCpu(*reference);
+  std::optional<std::string> unsupported = unsupportedOnCpu(sources->reference);
   if (!unsupported)
-    unsupported = unsupportedOnCpu(*candidateText);
-  Expected<std::string> list = options(*reference + *candidateText);
+    unsupported = unsupportedOnCpu(sources->candidate);
+  Expected<std::string> list = options(sources->reference + sources->candidate);
   if (!unsupported && !list)
     unsupported = list.error().message;
   if (unsupported) {
     result.ok = true;
-    result.key = manifest::sha256(*reference + *candidateText);
+    result.key = manifest::sha256(sources->reference + sources->candidate);
     result.binary = std::make_shared<CpuBinary>(CpuBinary{"", "the cpu device does not run " + *unsupported});
     return result;
   }
-  const std::string helpers = readFile(directory + "/retile.cuh") ? "-iquote\n" + directory + "\n" : "";
+  Expected<std::string> header = readFile(directory + "/retile.cuh");
+  const std::string helpers = header ? "-iquote\n" + directory + "\n" : "";
   std::string unitOptions = *list + helpers + "-iquote\n" + simtFolder + "\n";
   for (const std::string& include : flags.includes)
     unitOptions += "-I" + include + "\n";
-  const std::string text = unitText(candidate, *reference, *candidateText);
-  Expected<std::string> header = readFile(directory + "/retile.cuh");
+  const std::string text = unitText(candidate, *sources);
   const std::string key = manifest::sha256(compilerVersion + "\n" + unitOptions + "\n" + sourcesHash + "\n" +
                                            (header ? *header : "") + "\n" + text);
   result = compileUnit(text, key, unitOptions + "-include\n" + prelude(*list) + "\n");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ArtifactCache.h"
+#include "CandidateText.h"
 
 #include "retile/Manifest/Manifest.h"
 #include "retile/Support/Expected.h"
@@ -36,8 +37,7 @@ private:
   CpuCompiler(ArtifactCache cache, std::string directory, manifest::CompileFlags flags)
       : cache(std::move(cache)), directory(std::move(directory)), flags(std::move(flags)) {}
   Status findCompiler();
-  std::string unitText(const tuner::Candidate& candidate, const std::string& reference,
-                       const std::string& candidateText) const;
+  std::string unitText(const tuner::Candidate& candidate, const CandidateSources& sources) const;
   Expected<std::string> options(const std::string& text);
   std::string prelude(const std::string& formatOptions);
   tuner::Compiled compileUnit(const std::string& text, const std::string& key, const std::string& options);

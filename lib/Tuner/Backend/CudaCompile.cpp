@@ -167,33 +167,18 @@ std::vector<std::string> CudaCompiler::options(bool ofCandidate) const {
   return list;
 }
 
-std::string CudaCompiler::unitText(const tuner::Candidate& candidate, const std::string& reference,
-                                   const std::string& candidateText) const {
-  const manifest::Kernel& kernel = *candidate.kernel;
-  // The helpers first: a macro of the user's (N, T) must not reach into them.
-  std::string text = "#include \"retile.cuh\"\n" + defineLines(flags.defines) + macroSizes(candidate);
-  if (candidate.config)
-    text += "#define RETILE_NO_REFERENCE 1\n";
-  text += fmt::format("#line 1 \"{}\"\n", kernel.referenceFile) + reference + "\n";
-  if (candidate.config)
-    text += fmt::format("#line 1 \"{}\"\n", kernel.templateFile) + candidateText + "\n";
-  return text;
-}
-
 tuner::Compiled CudaCompiler::compile(const tuner::Candidate& candidate) const {
   const auto start = std::chrono::steady_clock::now();
   const manifest::Kernel& kernel = *candidate.kernel;
   tuner::Compiled result;
-  Expected<std::string> reference = readFile(directory + "/" + kernel.referenceFile);
-  Expected<std::string> candidateText = candidate.config ? readFile(directory + "/" + kernel.templateFile)
-                                                         : Expected<std::string>(std::string());
-  if (!reference || !candidateText) {
-    result.log = (!reference ? reference : candidateText).error().message;
+  Expected<CandidateSources> sources = readSources(directory, candidate);
+  if (!sources) {
+    result.log = sources.error().message;
     return result;
   }
   NvrtcJob job;
   job.name = candidate.config ? kernel.templateFile : kernel.referenceFile;
-  job.source = unitText(candidate, *reference, *candidateText);
+  job.source = candidateUnit(candidate, flags.defines, *sources);
   job.options = options(true);
   job.headers = standardHeaders();
   job.ptx = architecture.rfind("compute", 0) == 0;

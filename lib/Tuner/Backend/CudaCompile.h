@@ -41,8 +41,6 @@ private:
   CudaCompiler(const Nvrtc* nvrtc, ArtifactCache cache, std::string directory, manifest::CompileFlags flags)
       : nvrtc(nvrtc), cache(std::move(cache)), directory(std::move(directory)), flags(std::move(flags)) {}
   std::vector<std::string> options(bool ofCandidate) const;
-  std::string unitText(const tuner::Candidate& candidate, const std::string& reference,
-                       const std::string& candidateText) const;
   tuner::Compiled compileUnit(const NvrtcJob& job, const std::string& key) const;
 
   const Nvrtc* nvrtc;

@@ -86,15 +86,29 @@ void Link::close() {
   fd = -1;
 }
 
-bool sendDescriptor(int socket, int descriptor) {
+namespace {
+
+/// One byte with room for a descriptor beside it (unix(7), SCM_RIGHTS).
+struct DescriptorMessage {
   char byte = 0;
   iovec data{&byte, 1};
   alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {};
   msghdr message = {};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = space;
-  message.msg_controllen = sizeof space;
+
+  DescriptorMessage() {
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    message.msg_control = space;
+    message.msg_controllen = sizeof space;
+  }
+  DescriptorMessage(const DescriptorMessage&) = delete;
+};
+
+} // namespace
+
+bool sendDescriptor(int socket, int descriptor) {
+  DescriptorMessage carrier;
+  msghdr& message = carrier.message;
   cmsghdr* control = CMSG_FIRSTHDR(&message);
   control->cmsg_level = SOL_SOCKET;
   control->cmsg_type = SCM_RIGHTS;
@@ -104,14 +118,8 @@ bool sendDescriptor(int socket, int descriptor) {
 }
 
 int receiveDescriptor(int socket) {
-  char byte = 0;
-  iovec data{&byte, 1};
-  alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message = {};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = space;
-  message.msg_controllen = sizeof space;
+  DescriptorMessage carrier;
+  msghdr& message = carrier.message;
   ssize_t got;
   while ((got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) {
   }
