@@ -49,6 +49,26 @@ def cublas(n):
     return sorted(times)[len(times) // 2]
 
 
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def text(value, digits):
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def row_summary(line):
+    return f"{line['kernel']}: {line.get('failure') or line.get('unsupported') or text(line.get('speedup'), 2)} in {line['evaluated']} evaluations"
+
+
+def table_row(row):
+    chosen = " ".join(f"{name}={value}" for name, value in (row.get("config") or {}).items()) or "the original"
+    counts = f"{row['verified']}, {row['mismatched']}, {row['failed']}"
+    share = row.get("copyShare")
+    return (f"| {row['kernel']} | {row['given']} | {text(row.get('originalMs'), 4)} | {text(row.get('identityRatio'), 3)} | {text(row.get('bestMs'), 4)} | "
+            f"{text(row.get('speedup'), 2)} | {text(row.get('gigabytesPerSecond'), 0)} | {text(share and 100 * share, 0)}% | {counts} | {chosen} |")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tune", default="build/bin/kernel-tune")
@@ -61,7 +81,7 @@ def main():
     reference = cublas(4096)
     if reference:
         print(f"cuBLAS SGEMM 4096: {reference:.3f} ms")
-    rows, ratios = [], []
+    rows = []
     for name, sizes in SIZES.items():
         folder = options.dir / f"{name}.retile"
         if options.only not in name:
@@ -75,16 +95,23 @@ def main():
         if not lines:
             print(f"{name}: {done.stderr.strip().splitlines()[-1:]}")
         for line in lines:
-            rows.append({"case": name, "sizes": sizes, **line})
-            print(name, json.dumps(line)[:600], flush=True)
+            rows.append({"case": name, "given": sizes, **line})
+            print(name, row_summary(line), flush=True)
     if options.out:
         options.out.write_text("\n".join(json.dumps(row) for row in rows) + "\n")
+    print("| kernel | sizes | original ms | identity | tuned ms | speed-up | GB/s | copy limit | verified, rejected, failed | chosen |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
     for row in rows:
-        speedup = row.get("speedup")
-        if speedup:
-            ratios.append(speedup)
-    if ratios:
-        print(f"geometric mean over {len(ratios)} kernels: {math.exp(sum(map(math.log, ratios)) / len(ratios)):.3f}")
+        print(table_row(row))
+    identities = [row["identityRatio"] for row in rows if row.get("identityRatio")]
+    speedups = [row["speedup"] for row in rows if row.get("speedup")]
+    if speedups:
+        kept = sum(row.get("config") is None for row in rows)
+        print(f"geometric mean over {len(speedups)} kernels: {geometric_mean(speedups):.3f}; {kept} kept the original; "
+              f"identity {min(identities, default=0):.3f} to {max(identities, default=0):.3f}")
+    products = [row for row in rows if row["case"] == "gemm_nn_naive" and row.get("bestMs")]
+    for row in products if reference else []:
+        print(f"matrix product: {reference / row['bestMs']:.1%} of cuBLAS")
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ static Json objectOf(const tuner::TuneResult& result, const tuner::DeviceInfo& d
     json["originalMs"] = result.originalMs;
     json["bestMs"] = result.bestMs;
     json["speedup"] = result.speedup;
+    json["identityRatio"] = orNull(result.identityRatio);
     json["gigabytesPerSecond"] = orNull(rates.gigabytes);
     json["gigaflopsPerSecond"] = orNull(rates.gigaflops);
     json["copyShare"] = orNull(rates.roofline);

@@ -4,7 +4,7 @@
 
 namespace retile::tuner {
 
-CompilePool::CompilePool(Backend& backend, int threads) : backend(backend) {
+CompilePool::CompilePool(const Verifier& verifier, int threads) : verifier(verifier) {
   int wanted = threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency());
   for (int i = 0; i < std::clamp(wanted, 1, 256); ++i)
     workers.emplace_back([this] { work(); });
@@ -21,9 +21,10 @@ CompilePool::~CompilePool() {
     worker.join();
 }
 
-std::future<Compiled> CompilePool::submit(Candidate candidate) {
-  std::packaged_task<Compiled()> task(
-      [this, candidate = std::move(candidate)] { return backend.compile(candidate); });
+std::future<Binaries> CompilePool::submit(Config config, Bindings sizes) {
+  std::packaged_task<Binaries()> task([this, config = std::move(config), sizes = std::move(sizes)] {
+    return verifier.compile(config, sizes);
+  });
   auto future = task.get_future();
   {
     std::lock_guard lock(mutex);
@@ -35,7 +36,7 @@ std::future<Compiled> CompilePool::submit(Candidate candidate) {
 
 void CompilePool::work() {
   for (;;) {
-    std::packaged_task<Compiled()> task;
+    std::packaged_task<Binaries()> task;
     {
       std::unique_lock lock(mutex);
       wake.wait(lock, [this] { return closing || !queue.empty(); });

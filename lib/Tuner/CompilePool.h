@@ -1,7 +1,7 @@
 // Threads that compile candidates ahead of the measuring loop. Not installed.
 #pragma once
 
-#include "retile/Tuner/Backend.h"
+#include "Verify.h"
 
 #include <condition_variable>
 #include <deque>
@@ -14,20 +14,20 @@ namespace retile::tuner {
 /// The caller bounds the queue by how many futures it holds. The destructor drops what has not started.
 class CompilePool {
 public:
-  /// 0 threads: one per core.
-  CompilePool(Backend& backend, int threads);
+  /// 0 threads: one per core. The verifier says what a configuration is compiled for.
+  CompilePool(const Verifier& verifier, int threads);
   ~CompilePool();
 
-  std::future<Compiled> submit(Candidate candidate);
+  std::future<Binaries> submit(Config config, Bindings sizes);
   int size() const { return static_cast<int>(workers.size()); }
 
 private:
   void work();
 
-  Backend& backend;
+  const Verifier& verifier;
   std::mutex mutex;
   std::condition_variable wake;
-  std::deque<std::packaged_task<Compiled()>> queue;
+  std::deque<std::packaged_task<Binaries()>> queue;
   bool closing = false;
   std::vector<std::thread> workers;
 };

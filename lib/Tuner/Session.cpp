@@ -56,7 +56,7 @@ double secondsSince(Clock::time_point start) {
 struct Pending {
   Config config;
   std::optional<Record> known;
-  std::future<Compiled> compiled;
+  std::future<Binaries> binaries;
 };
 
 /// A measured configuration, with its binary when this run compiled it.
@@ -142,7 +142,7 @@ private:
     if (options.onNote && !space.contains(space.identity()))
       options.onNote(fmt::format("{}: the original's own mapping is not in the space: {}", kernel.id,
                                  space.explain(space.identity())));
-    CompilePool pool(backend, options.jobs);
+    CompilePool pool(verifier, options.jobs);
     std::deque<Pending> pending;
     for (;;) {
       if (Status filled = fill(pending, **strategy, pool); !filled)
@@ -171,7 +171,7 @@ private:
         return known.error();
       next.known = *known;
       if (!next.known)
-        next.compiled = pool.submit(candidate(proposal.config));
+        next.binaries = pool.submit(proposal.config, sizes);
       pending.push_back(std::move(next));
     }
     return {};
@@ -184,8 +184,9 @@ private:
       record = *next.known;
       ++progress.fromRecords;
     } else {
-      compiled = next.compiled.get();
-      record = evaluate(next.config, *compiled);
+      Binaries binaries = next.binaries.get();
+      record = evaluate(next.config, binaries);
+      compiled = std::move(binaries.tuned);
       if (Status stored = records.insert(key, toString(next.config), record); !stored)
         return stored;
     }
@@ -197,7 +198,8 @@ private:
     return {};
   }
 
-  Record evaluate(const Config& config, const Compiled& compiled) {
+  Record evaluate(const Config& config, const Binaries& binaries) {
+    const Compiled& compiled = binaries.tuned;
     Record record;
     record.resources = compiled.resources;
     record.compileSeconds = compiled.seconds;
@@ -207,7 +209,7 @@ private:
       record.detail = compiled.log.substr(0, 4000);
       return record;
     }
-    VerifyResult verified = verifier.verify(config, sizes, compiled);
+    VerifyResult verified = verifier.verify(config, sizes, binaries);
     record.outcome = verified.outcome;
     record.detail = verified.detail;
     record.verifySeconds = verified.seconds;
@@ -316,6 +318,8 @@ private:
     if (tuned.outcome != Outcome::Ok || reference.outcome != Outcome::Ok || tuned.medianMs <= 0)
       return;
     double speedup = reference.medianMs / tuned.medianMs;
+    if (config == identity())
+      result.identityRatio = speedup;
     bool beyondNoise = speedup >= leastGain && tuned.highMs < reference.lowMs;
     if (!beyondNoise || speedup <= result.speedup)
       return;

@@ -30,19 +30,33 @@ VerifyResult Verifier::verifyAt(const Config& config, const Bindings& at, const 
   return backend.verify({&kernel, at, config}, compiled, reference(at), seed);
 }
 
-VerifyResult Verifier::verify(const Config& config, const Bindings& sizes, const Compiled& compiled) {
-  VerifyResult result = verifyAt(config, sizes, compiled);
-  std::size_t runs = 0;
+Binaries Verifier::compile(const Config& config, const Bindings& sizes) const {
+  Binaries binaries;
+  binaries.tuned = backend.compile({&kernel, sizes, config});
+  if (!binaries.tuned.ok)
+    return binaries;
+  std::map<Bindings, Compiled> byMacros{{macros(sizes), binaries.tuned}};
   for (const Bindings& at : small) {
-    if (result.outcome != Outcome::Ok || runs == smallRuns)
+    if (binaries.small.size() == smallRuns)
       break;
     if (at == sizes || !isLegal(kernel, at, backend.info(), config))
       continue;
-    ++runs;
-    Compiled again = macros(at) == macros(sizes) ? compiled : backend.compile({&kernel, at, config});
-    double seconds = result.seconds;
-    result = again.ok ? verifyAt(config, at, again)
-                      : VerifyResult{Outcome::CompileError, oneLine(again.log, 400), 0};
+    auto [entry, isNew] = byMacros.try_emplace(macros(at));
+    if (isNew)
+      entry->second = backend.compile({&kernel, at, config});
+    binaries.small.emplace_back(at, entry->second);
+  }
+  return binaries;
+}
+
+VerifyResult Verifier::verify(const Config& config, const Bindings& sizes, const Binaries& binaries) {
+  VerifyResult result = verifyAt(config, sizes, binaries.tuned);
+  for (const auto& [at, compiled] : binaries.small) {
+    if (result.outcome != Outcome::Ok)
+      break;
+    const double seconds = result.seconds;
+    result = compiled.ok ? verifyAt(config, at, compiled)
+                         : VerifyResult{Outcome::CompileError, oneLine(compiled.log, 400), 0};
     result.seconds += seconds;
     if (result.outcome != Outcome::Ok)
       result.detail += fmt::format(" (at {})", toString(at));

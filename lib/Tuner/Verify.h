@@ -3,11 +3,20 @@
 
 #include "retile/Tuner/Space.h"
 
+#include <utility>
+#include <vector>
+
 namespace retile::tuner {
 
 /// Whether `config` meets the kernel's constraints at `sizes`; without solving the space.
 bool isLegal(const manifest::Kernel& kernel, const Bindings& sizes, const DeviceInfo& device,
              const Config& config);
+
+/// A configuration compiled for every size at which it is verified.
+struct Binaries {
+  Compiled tuned;                                  ///< at the sizes asked for
+  std::vector<std::pair<Bindings, Compiled>> small; ///< nothing when `tuned` failed
+};
 
 /// Compiles the original once per choice of macro sizes, and a candidate again only where macro sizes differ.
 class Verifier {
@@ -20,9 +29,11 @@ public:
   /// The original compiled for the macro sizes in `sizes`.
   const Compiled& reference(const Bindings& sizes);
 
-  /// `compiled` is the candidate at `sizes`. The first result that is not Ok, else Ok with the time of all
-  /// runs.
-  VerifyResult verify(const Config& config, const Bindings& sizes, const Compiled& compiled);
+  /// May be called from several threads at once, and while verify() runs.
+  Binaries compile(const Config& config, const Bindings& sizes) const;
+
+  /// The first result that is not Ok, else Ok with the time of all runs.
+  VerifyResult verify(const Config& config, const Bindings& sizes, const Binaries& binaries);
 
 private:
   Bindings macros(const Bindings& sizes) const;

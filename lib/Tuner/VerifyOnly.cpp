@@ -38,8 +38,8 @@ public:
 private:
   void drawAndVerify(const Space& space, std::uint64_t configurations) {
     auto strategy = makeStrategy("random", space, {options.seed, 0});
-    CompilePool pool(backend, options.jobs);
-    std::deque<std::pair<Config, std::future<Compiled>>> pending;
+    CompilePool pool(verifier, options.jobs);
+    std::deque<std::pair<Config, std::future<Binaries>>> pending;
     std::uint64_t asked = 0;
     bool drained = false;
     while (!(options.stop && options.stop->load())) {
@@ -49,7 +49,7 @@ private:
         if (drained)
           break;
         ++asked;
-        pending.emplace_back(proposal.config, pool.submit({&kernel, sizes, proposal.config}));
+        pending.emplace_back(proposal.config, pool.submit(proposal.config, sizes));
       }
       if (pending.empty())
         return;
@@ -59,10 +59,10 @@ private:
     }
   }
 
-  void settle(const Config& config, const Compiled& compiled) {
-    VerifyResult result{Outcome::CompileError, compiled.log, 0};
-    if (compiled.ok)
-      result = verifier.verify(config, sizes, compiled);
+  void settle(const Config& config, const Binaries& binaries) {
+    VerifyResult result{Outcome::CompileError, binaries.tuned.log, 0};
+    if (binaries.tuned.ok)
+      result = verifier.verify(config, sizes, binaries);
     if (result.outcome == Outcome::Ok) {
       ++report.verified;
       return;

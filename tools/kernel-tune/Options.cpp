@@ -23,8 +23,8 @@ Examples:
   kernel-tune gemm.retile --device cpu --verify-only 50 --size NI=61,NJ=131,NK=37
       compare 50 configurations with the original on the embedded CPU device, without measuring
 
-Exit codes: 0 everything verified, 1 a configuration differs from the original, 2 usage or input, 3 environment,
-4 internal error)";
+Exit codes: 0 everything verified, 1 a configuration differs from the original (--verify-only: differs, fails, or none
+could be verified), 2 usage or input, 3 environment, 4 internal error)";
 
 static std::string strategyHelp() {
   std::string text = "search strategy:";

@@ -77,13 +77,13 @@ static std::string sizesNote(const Job& job) {
 }
 
 static ExitCode runVerifyOnly(const Options& options, tuner::Backend& backend, const std::vector<Job>& jobs) {
-  bool mismatch = false;
+  bool allVerified = true;
   for (const Job& job : jobs) {
     if (!options.quiet && !job.note.empty())
       fmt::print(stderr, "{}\n", sizesNote(job));
     tuner::VerifyReport report = tuner::verifyOnly(
         backend, *job.kernel, job.sizes, {options.verifyOnly, options.seed, options.jobs, &interrupted});
-    mismatch |= report.mismatched != 0;
+    allVerified &= report.verified != 0 && report.mismatched == 0 && report.failed == 0;
     if (options.json) {
       fmt::print("{}\n", report::jsonLine(*job.kernel, report));
     } else {
@@ -98,7 +98,7 @@ static ExitCode runVerifyOnly(const Options& options, tuner::Backend& backend, c
     if (interrupted)
       break;
   }
-  return mismatch ? ExitCode::Refused : ExitCode::Success;
+  return allVerified ? ExitCode::Success : ExitCode::Refused;
 }
 
 /// Tunes every job and writes what is known after each, so that an interrupted run leaves a usable tuned/.

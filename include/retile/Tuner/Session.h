@@ -52,6 +52,7 @@ struct TuneResult {
   double originalMs = 0, bestMs = 0;
   double speedup = 1;         ///< against the original, A B B A; exactly 1 when the original stays
   std::optional<Config> best; ///< null: the original stays
+  std::optional<double> identityRatio; ///< the original's time over the identity configuration's, A B B A
   std::uint64_t legal = 0, evaluated = 0, verified = 0, mismatched = 0, failed = 0;
   std::map<Outcome, std::uint64_t> outcomes;
   std::string firstMismatch, strategyNote;
