@@ -440,11 +440,13 @@ template <int THREADS, int RUN> __host__ __device__ constexpr int itemOffset(int
   return item / RUN * (THREADS * RUN) + thread * RUN + item % RUN;
 }
 
-/// value, but not below lo and not above hi.
-template <class T> __device__ __forceinline__ T within(T value, T lo, T hi) {
-  return value < lo ? lo : value > hi ? hi : value;
+/// value, but not below lo and not above hi. INSIDE: it is known not to be.
+template <class T, bool INSIDE = false> __device__ __forceinline__ T within(T value, T lo, T hi) {
+  return INSIDE ? value : value < lo ? lo : value > hi ? hi : value;
 }
-template <class T> __device__ __forceinline__ T atMost(T value, T hi) { return value > hi ? hi : value; }
+template <class T, bool INSIDE = false> __device__ __forceinline__ T atMost(T value, T hi) {
+  return INSIDE ? value : value > hi ? hi : value;
+}
 
 __host__ __device__ constexpr long long smaller(long long a, long long b) { return a < b ? a : b; }
 __host__ __device__ constexpr long long larger(long long a, long long b) { return a > b ? a : b; }

@@ -157,6 +157,12 @@ RETILE_BOTH void storeBits(Element e, void* memory, unsigned long long index, un
   }
 }
 
+/// One element's share of a tensor's digest, the sum of these modulo 2^64: order-independent, so that threads may add
+/// them as they come, and bound to the index, so that equal sums mean equal tensors but for one chance in 2^64.
+RETILE_BOTH unsigned long long digestTerm(unsigned long long bits, unsigned long long index, unsigned long long key) {
+  return mix(bits + mix(index * 0x9e3779b97f4a7c15ull + mix(key)));
+}
+
 /// What outputs hold before a run, in 16-bit units. Run 0: NaN as half, bfloat16, float and double, which
 /// survives arithmetic. Run 1: tiny in all of them, which no sum and no product leaves as it is (a NaN would
 /// hide `out[i] += x`).

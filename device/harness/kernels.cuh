@@ -53,6 +53,26 @@ extern "C" __global__ void retile_canary(const unsigned char* memory, unsigned l
   if (memory[i] != value) retileFound(finding, i);
 }
 
+/// Adds the digests of a tensor under two keys to digest[0] and digest[1].
+extern "C" __global__ void retile_digest(const void* memory, int element, unsigned long long scalars,
+                                         unsigned long long key, unsigned long long* digest) {
+  const Element e = static_cast<Element>(element);
+  unsigned long long a = 0, b = 0;
+  RETILE_FOR_EACH(i, scalars) {
+    const unsigned long long bits = retile::harness::loadBits(e, memory, i);
+    a += retile::harness::digestTerm(bits, i, key);
+    b += retile::harness::digestTerm(bits, i, ~key);
+  }
+  for (int lanes = 16; lanes > 0; lanes /= 2) {
+    a += __shfl_xor_sync(~0u, a, lanes);
+    b += __shfl_xor_sync(~0u, b, lanes);
+  }
+  if (threadIdx.x % 32 == 0) {
+    atomicAdd(&digest[0], a);
+    atomicAdd(&digest[1], b);
+  }
+}
+
 /// Elements of a candidate that differ from the original: bitwise with relative 0, and where the original
 /// left the poison of `run` (-1: the tensor had contents).
 extern "C" __global__ void retile_compare(const void* candidate, const void* original, int element,

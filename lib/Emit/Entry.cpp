@@ -137,7 +137,13 @@ static void addLaunch(const Lifted& lifted, const TransformPlan& plan, manifest:
     const DimPlan& one = plan.dims[n];
     const Dim& dim = lifted.parallel[n];
     std::string points = reach(dim, true);
-    entry.launch.grid[one.axis] = one.tiled ? "max(1, ceildiv(" + points + ", TILE_" + one.upper + "))" : "max(1, " + points + ")";
+    std::string& blocks = entry.launch.grid[one.axis];
+    blocks = one.tiled ? "max(1, ceildiv(" + points + ", TILE_" + one.upper + "))" : "max(1, " + points + ")";
+    if (one.persistent) {
+      std::string own = "BLOCKS_" + one.upper, some = "min(" + blocks + ", " + own + " * SM_COUNT)";
+      if (lifted.axisKnown[dim.axis]) some = own + " < 0 ? " + text(lifted.grid[dim.axis]) + " : " + some;
+      blocks = own + " == 0 ? " + blocks + " : " + some;
+    }
     entry.launch.block[one.axis] = one.tiled ? "TILE_" + one.upper + " / ITEMS_" + one.upper : "1";
     if (one.axis > 0) entry.constraints.push_back({entry.launch.grid[one.axis] + " <= 65535", "blocks along " + std::string(1, "xyz"[one.axis])});
   }
@@ -159,7 +165,7 @@ static void addLaunch(const Lifted& lifted, const TransformPlan& plan, manifest:
     entry.original.block[a] = std::to_string(threads);
     if (!onAxis) continue;
     std::string blocks = "ceildiv(" + reach(*onAxis, true) + ", " + std::to_string(onAxis->isBlockIndex ? 1 : threads) + ")";
-    entry.original.grid[a] = onAxis->isStrided ? "max(1, min(" + blocks + ", 8 * SM_COUNT))" : "max(1, " + blocks + ")";
+    entry.original.grid[a] = onAxis->isStrided ? "max(1, min(" + blocks + ", " + std::to_string(transform::usualBlocksPerMultiprocessor) + " * SM_COUNT))" : "max(1, " + blocks + ")";
   }
 }
 

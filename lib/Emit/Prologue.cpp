@@ -14,7 +14,7 @@ TemplateEmitter::TemplateEmitter(const Lifted& lifted, const TransformPlan& plan
       taken.insert(dim.name);
   for (const auto& [size, info] : lifted.sizes)
     taken.insert(size);
-  for (const char* word : {"inside", "outside", "whole", "slot", "thread", "any"})
+  for (const char* word : {"ALL_INSIDE", "inside", "outside", "whole", "slot", "thread", "any"})
     taken.insert(word);
   for (const DimPlan& dim : plan.dims)
     names[dim.name] = {unique(dim.name + "0"), unique("l" + dim.name), unique("t" + dim.name), unique("d" + dim.name), unique("r" + dim.name)};
@@ -64,9 +64,12 @@ std::string TemplateEmitter::lowerBound(const Dim& dim) const {
 
 /// `value`, but not outside of the dimension's hull.
 std::string TemplateEmitter::clamped(const Dim& dim, const std::string& value) const {
-  if (needsLower(dim)) return "retile::within<" + dim.type.name + ">(" + value + ", " + lowerBound(dim) + ", " + upperBound(dim) + ")";
-  return "retile::atMost<" + dim.type.name + ">(" + value + ", " + upperBound(dim) + ")";
+  std::string type = dim.type.name + (threadsLeave ? ", ALL_INSIDE" : "");
+  if (needsLower(dim)) return "retile::within<" + type + ">(" + value + ", " + lowerBound(dim) + ", " + upperBound(dim) + ")";
+  return "retile::atMost<" + type + ">(" + value + ", " + upperBound(dim) + ")";
 }
+
+std::string TemplateEmitter::orAllInside(const std::string& test) const { return threadsLeave ? "ALL_INSIDE || (" + test + ")" : test; }
 
 /// The test that `value` lies in the dimension's hull.
 std::string TemplateEmitter::inBounds(const Dim& dim, const std::string& value) const {
@@ -107,10 +110,62 @@ void TemplateEmitter::coordinates() {
       continue;
     }
     const Names& own = names.at(one.name);
-    line("const " + type + " " + own.origin + " = (" + type + ")blockIdx." + axis + " * TILE_" + one.upper + plus + ";");
+    std::string block = "(" + type + ")blockIdx." + axis;
+    if (one.persistent) {
+      std::string tile = unique(dim.name + "Tile"), first = tile + " * TILE_" + one.upper + (dim.origin.isZero() ? "" : " + (long long)" + factorText(origin));
+      line("for (long long " + tile + " = blockIdx." + axis + "; " + first + " <= (long long)(" + upperBound(dim) + "); " + tile + " += gridDim." + axis + ") {");
+      ++depth;
+      block = "(" + type + ")" + tile;
+    }
+    line("const " + type + " " + own.origin + " = " + block + " * TILE_" + one.upper + plus + ";");
     line("const int " + own.thread + " = threadIdx." + axis + ";");
     if (mayBeEmpty(dim) && !guarded)
       line("if ((long long)(" + upperBound(dim) + ") < (long long)(" + lowerBound(dim) + ") || (long long)" + own.origin + " > (long long)(" + upperBound(dim) + ")) return;");
+  }
+}
+
+/// What a thread without work does: it leaves, or goes on to its block's next tile.
+std::string TemplateEmitter::leave() const {
+  for (const DimPlan& one : plan.dims)
+    if (one.persistent) return "continue;";
+  return "return;";
+}
+
+/// Where a thread has one item and nobody waits for it at a barrier, it leaves when that item is outside of the hull.
+/// ALL_INSIDE then spares every later test and clamp of the coordinates.
+void TemplateEmitter::skipOutside() {
+  std::string items, outside, stages;
+  for (size_t n = 0; n < plan.dims.size(); ++n) {
+    const DimPlan& one = plan.dims[n];
+    const Dim& dim = lifted.parallel[n];
+    if (!one.tiled) continue;
+    const Names& own = names.at(one.name);
+    items += (items.empty() ? "ITEMS_" : " * ITEMS_") + one.upper;
+    std::string at = "(" + dim.type.name + ")(" + own.origin + " + " + own.thread + ")";
+    outside += (outside.empty() ? "" : " || ") + at + " > " + upperBound(dim) + (needsLower(dim) ? " || " + at + " < " + lowerBound(dim) : "");
+  }
+  if (outside.empty()) return;
+  for (const auto& stage : plan.stages)
+    stages += (stages.empty() ? " && " : " + ") + ("STAGE_" + stage.upper);
+  if (!stages.empty()) stages += " == 0";
+  threadsLeave = true;
+  line("constexpr bool ALL_INSIDE = " + items + " == 1" + stages + ";");
+  line("if constexpr (ALL_INSIDE) {");
+  line("  if (" + outside + ") " + leave());
+  line("}");
+}
+
+/// Ends the loops over a block's tiles.
+void TemplateEmitter::closeTileLoops() {
+  std::string stages;
+  for (const auto& stage : plan.stages)
+    stages += (stages.empty() ? "" : " + ") + ("STAGE_" + stage.upper);
+  for (size_t n = plan.dims.size(); n-- > 0;) {
+    if (!plan.dims[n].persistent) continue;
+    line("if constexpr (BLOCKS_" + plan.dims[n].upper + " == 0) break;");
+    if (!stages.empty()) line("if constexpr (" + stages + " > 0) __syncthreads();");
+    --depth;
+    line("}");
   }
 }
 
@@ -235,6 +290,7 @@ std::string TemplateEmitter::run() {
   findCarried();
   coordinates();
   if (guarded) skipIdle();
+  else skipOutside();
   tiles();
   std::string items;
   for (const DimPlan& one : plan.dims)
@@ -246,6 +302,7 @@ std::string TemplateEmitter::run() {
   keptValues(true);
   nodes(lifted.body);
   keptValues(false);
+  closeTileLoops();
   std::string usings;
   std::string qualified = lifted.kernel.qualifiedName;
   for (size_t at = qualified.find("::"); at != std::string::npos; at = qualified.find("::", at + 2)) {

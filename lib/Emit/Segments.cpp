@@ -197,7 +197,7 @@ void TemplateEmitter::itemCoordinates(const std::string& text) {
     std::string residual = residualText();
     if (!residual.empty()) inside += (inside.empty() ? "" : " && ") + residual;
   }
-  if (needsInside) line("const bool inside = " + (inside.empty() ? "true" : inside) + ";");
+  if (needsInside) line("const bool inside = " + (inside.empty() ? "true" : orAllInside(inside)) + ";");
 }
 
 std::string TemplateEmitter::capture(const std::function<void()>& work) {
@@ -329,7 +329,7 @@ void TemplateEmitter::skipIdle() {
         body += text;
       },
       false);
-  line(plan.stages.empty() ? "if (!any) return;" : "if (!__syncthreads_or(any)) return;");
+  line((plan.stages.empty() ? "if (!any) " : "if (!__syncthreads_or(any)) ") + leave());
 }
 
 /// Loads the kept elements before the program, stores them behind it.

@@ -43,6 +43,7 @@ private:
   };
   std::map<std::string, Names> names;
   std::map<int, bool> carried;           ///< scalars that live across segments: an element an item
+  bool threadsLeave = false;             ///< ALL_INSIDE is declared
   bool guarded;                          ///< whole points are tested, rather than coordinates clamped
 
   // What the current segment knows.
@@ -58,9 +59,13 @@ private:
   std::string headComment() const;
   std::string signature();
   void coordinates();
+  std::string leave() const;
+  void skipOutside();
+  void closeTileLoops();
   void tiles();
   std::string upperBound(const Dim& dim) const;
   std::string lowerBound(const Dim& dim) const;
+  std::string orAllInside(const std::string& test) const;
   std::string clamped(const Dim& dim, const std::string& value) const;
   std::string inBounds(const Dim& dim, const std::string& value) const;
   bool needsLower(const Dim& dim) const;

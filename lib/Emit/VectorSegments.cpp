@@ -62,8 +62,8 @@ void TemplateEmitter::moveRun(std::int64_t n, const std::string& start, bool loa
   std::string whole = globalText(access, {{dim.name, start}}), single = globalText(access, {{dim.name, "(" + start + " + " + run + ")"}});
   std::string element = registers + "[" + run + "]";
   if (load) line("if (whole) retile::loadVector<" + RUN + ">(" + registers + ", &" + whole + ");");
-  else line("if (whole && outside == 0) retile::storeVector<" + RUN + ">(&" + whole + ", " + registers + ");");
-  line(load ? "else {" : "else if (outside == 0) {");
+  else line("if (whole && !outside) retile::storeVector<" + RUN + ">(&" + whole + ", " + registers + ");");
+  line(load ? "else {" : "else if (!outside) {");
   line("  RETILE_UNROLL for (int " + run + " = 0; " + run + " < " + RUN + "; ++" + run + ")");
   line("    if (" + inBounds(dim, start + " + " + run) + ") " + (load ? element + " = " + single : single + " = " + element) + ";");
   line("}");
@@ -81,7 +81,7 @@ static std::string countedFromRun(const std::string& text, const std::string& it
   return renamed;
 }
 
-/// Declares the coordinates that all points of a run share; returns a number that is not 0 where they lie outside.
+/// Declares the coordinates that all points of a run share; returns the test that they lie outside.
 std::string TemplateEmitter::outerCoordinates() {
   std::string outside;
   for (size_t n = 0; n + 1 < plan.dims.size(); ++n) {
@@ -92,9 +92,9 @@ std::string TemplateEmitter::outerCoordinates() {
     std::string at = "(" + dim.type.name + ")(" + own.origin + " + " + own.local + ")";
     line("const int " + own.local + " = retile::itemOffset<THREADS_" + outer.upper + ", 1>(" + own.thread + ", " + own.item + ");");
     line("const " + dim.type.name + " " + dim.name + " = " + clamped(dim, at) + ";");
-    outside += (outside.empty() ? "" : " + ") + ("(" + dim.name + " != " + at + ")");
+    outside += (outside.empty() ? "" : " || ") + (dim.name + " != " + at);
   }
-  return outside.empty() ? "0" : outside;
+  return outside.empty() ? "false" : outside;
 }
 
 void TemplateEmitter::vectorPoints(const std::vector<StmtRef>& stmts) {
@@ -128,9 +128,10 @@ void TemplateEmitter::vectorPoints(const std::vector<StmtRef>& stmts) {
     bool usesInside = mentionsName(text, "inside"), usesItem = mentionsName(text, own.item);
     line("const " + type + " " + start + " = " + own.origin + " + retile::itemOffset<THREADS_" + one.upper + ", " + RUN + ">(" + own.thread + ", " +
          own.item + ");");
-    line("const bool whole = " + start + " + (" + RUN + " - 1) <= " + upperBound(dim) + (needsLower(dim) ? " && " + start + " >= " + lowerBound(dim) : "") +
-         ";");
-    if (mentionsName(storeText, "outside") || usesInside) line("const int outside = " + outside + ";");
+    std::string fits = start + " + (" + RUN + " - 1) <= " + upperBound(dim) + (needsLower(dim) ? " && " + start + " >= " + lowerBound(dim) : "");
+    line("const bool whole = " + orAllInside(fits) + ";");
+    if (mentionsName(storeText, "outside") || usesInside)
+      line("const bool outside = " + std::string(threadsLeave && outside != "false" ? "!ALL_INSIDE && (" + outside + ")" : outside) + ";");
     body += loadText;
     line("RETILE_UNROLL for (int " + run + " = 0; " + run + " < " + RUN + "; ++" + run + ") {");
     ++depth;
@@ -141,7 +142,7 @@ void TemplateEmitter::vectorPoints(const std::vector<StmtRef>& stmts) {
     if (mentionsName(text, dim.name) || usesInside) {
       std::string at = "(" + type + ")(" + start + " + " + run + ")";
       line("const " + type + " " + dim.name + " = " + clamped(dim, at) + ";");
-      if (usesInside) line("const bool inside = outside == 0 && " + dim.name + " == " + at + ";");
+      if (usesInside) line("const bool inside = !outside && " + dim.name + " == " + at + ";");
     }
     if (usesItem) {
       line("const int " + own.item + "Run = " + own.item + " + " + run + ";");

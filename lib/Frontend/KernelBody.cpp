@@ -110,10 +110,15 @@ void buildBody(ASTContext& context, const FunctionDecl* kernel, const TunableMac
   BodyBuilder builder(context, macros, out);
   for (const ParmVarDecl* parameter : kernel->parameters())
     builder.addParameter(parameter);
-  if (const auto* bounds = kernel->getAttr<CUDALaunchBoundsAttr>())
-    if (Expr::EvalResult result; bounds->getMaxThreads() && !bounds->getMaxThreads()->isValueDependent() &&
-                                 bounds->getMaxThreads()->EvaluateAsInt(result, context))
-      out.maxThreads = static_cast<int>(result.Val.getInt().getExtValue());
+  const auto constant = [&](const Expr* expr) -> std::optional<int> {
+    Expr::EvalResult result;
+    if (!expr || expr->isValueDependent() || !expr->EvaluateAsInt(result, context)) return std::nullopt;
+    return static_cast<int>(result.Val.getInt().getExtValue());
+  };
+  if (const auto* bounds = kernel->getAttr<CUDALaunchBoundsAttr>()) {
+    out.maxThreads = constant(bounds->getMaxThreads());
+    out.minBlocks = constant(bounds->getMinBlocks());
+  }
   out.body = builder.convertBody(kernel->getBody());
 }
 

@@ -128,7 +128,7 @@ struct Kernel {
   Location location;
   std::vector<int> parameters;      ///< variables, in order
   std::vector<Variable> variables;
-  std::optional<int> maxThreads;    ///< __launch_bounds__
+  std::optional<int> maxThreads, minBlocks; ///< __launch_bounds__
   std::vector<StmtRef> body;
   std::vector<CallSite> callSites;
   std::map<std::string, std::int64_t> macroSizes; ///< overridable macros that the kernel or its call sites use

@@ -15,11 +15,15 @@ struct PlanParameter {
   std::int64_t original = 1;
 };
 
+/// The grid of a grid-stride loop whose call site does not say it, in blocks a multiprocessor.
+constexpr std::int64_t usualBlocksPerMultiprocessor = 8;
+
 /// How one parallel dimension is laid out. Dimensions that had one thread a block keep it and take no parameters.
 struct DimPlan {
   std::string name, upper;           ///< "j", "J"
   int axis = 0;                      ///< hardware axis of block and thread
   bool tiled = false, hasRun = false; ///< hasRun: RUN_d, neighbours that one thread takes together
+  bool persistent = false;           ///< BLOCKS_d: a block may take tile after tile
   std::int64_t threads = 1;          ///< of the original
 };
 

@@ -153,6 +153,7 @@ void CudaBackend::runReference(const Prepared& prepared, const tuner::Compiled& 
   if (verdict.outcome != Outcome::Ok)
     return fail(verdict.outcome, verdict.detail);
   reference.seconds = result.reply.seconds;
+  reference.digests = result.reply.digests;
   originals.prepare("nothing", {harness, 0, {}});
   judgeReference(prepared, reference);
 }
@@ -224,6 +225,7 @@ tuner::VerifyResult CudaBackend::verify(const tuner::Candidate& candidate, const
   body.run = runSpec(compiled, *plan);
   body.relative = original->relative;
   body.rms = original->rms;
+  body.digests = original->digests;
   if (result.outcome == Outcome::Ok)
     result = candidates.call(Request::Verify, encode(body),
                              leastVerifySeconds + verifyFactor * original->seconds, original->file);

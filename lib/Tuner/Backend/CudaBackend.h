@@ -40,6 +40,7 @@ private:
     int file = -1;
     std::uint64_t bytes = 0;
     std::vector<double> relative, rms;
+    std::vector<Digest> digests;
     ~Reference();
   };
   struct Prepared {

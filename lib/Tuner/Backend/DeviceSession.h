@@ -56,6 +56,8 @@ public:
   /// nothing was found.
   Reply inspect(const LoadedKernel& kernel, int run, const VerifyRequest& request,
                 const unsigned char* results);
+  /// Of every tensor in turn; zeros for inputs.
+  std::vector<Digest> digests(const LoadedKernel& kernel);
   /// Copies the outputs of `run` into a results file.
   void download(const LoadedKernel& kernel, int run, unsigned char* results);
 
@@ -78,7 +80,11 @@ private:
   void run(Function function, std::uint64_t items, std::vector<void*> arguments);
   void generate(const LoadedKernel& kernel, std::size_t tensor);
   void poison(Pointer memory, std::uint64_t bytes, int run);
+  Digest digest(const LoadedKernel& kernel, std::size_t tensor);
+  void compare(const LoadedKernel& kernel, std::size_t tensor, int run, const VerifyRequest& request,
+               const unsigned char* results, Pointer finding);
   void checkCanaries(std::size_t tensor, Pointer findings);
+  std::vector<TensorSpec> specs() const;
   Reply finding(const LoadedKernel& kernel, int run, const std::vector<Finding>& findings,
                 const unsigned char* results);
 
@@ -87,7 +93,7 @@ private:
   std::string harnessImage;
   Module harness = nullptr;
   Function generateKernel = nullptr, checkKernel = nullptr, poisonKernel = nullptr, canaryKernel = nullptr,
-           compareKernel = nullptr;
+           digestKernel = nullptr, compareKernel = nullptr;
   Pointer findingMemory = 0, scratch = 0;
   std::uint64_t scratchBytes = 0;
   std::deque<LoadedKernel> kernels; ///< latest first

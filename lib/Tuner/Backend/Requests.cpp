@@ -48,7 +48,7 @@ bool decode(const std::string& bytes, PrepareRequest& request) {
 std::string encode(const VerifyRequest& request) {
   Writer out;
   put(out, request.run);
-  out.put(request.relative).put(request.rms);
+  out.put(request.relative).put(request.rms).put(request.digests);
   return out.bytes;
 }
 
@@ -57,6 +57,7 @@ bool decode(const std::string& bytes, VerifyRequest& request) {
   request.run = getRun(in);
   request.relative = in.list<double>();
   request.rms = in.list<double>();
+  request.digests = in.list<Digest>();
   return in.ok();
 }
 
@@ -87,7 +88,7 @@ std::string encode(const Reply& reply) {
   out.put(std::uint64_t(reply.times.size()));
   for (const auto& times : reply.times)
     out.put(times);
-  out.put(reply.bandwidth).put(reply.facts);
+  out.put(reply.digests).put(reply.bandwidth).put(reply.facts);
   return out.bytes;
 }
 
@@ -105,6 +106,7 @@ bool decode(const std::string& bytes, Reply& reply) {
   const auto count = in.get<std::uint64_t>();
   for (std::uint64_t i = 0; i < count && in.ok(); ++i)
     reply.times.push_back(in.list<double>());
+  reply.digests = in.list<Digest>();
   reply.bandwidth = in.get<double>();
   reply.facts = in.get<DeviceFacts>();
   return in.ok();

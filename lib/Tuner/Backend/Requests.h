@@ -5,6 +5,7 @@
 #include "Bytes.h"
 #include "Problem.h"
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -42,11 +43,16 @@ struct RunSpec {
   std::vector<ArgumentPlan> arguments;
 };
 
+/// Two words; equal for equal contents, see retile_digest.
+using Digest = std::array<std::uint64_t, 2>;
+
 /// Original: runs with both poisons, and writes each output tensor's bytes, run 0 then run 1, to a file whose
-/// descriptor follows the request. Verify: compares two runs with such a file.
+/// descriptor follows the request; the reply has the digests of all tensors in the same order. Verify: compares two
+/// runs with these, and only where digests differ, or a tolerance is given, with the file.
 struct VerifyRequest {
   RunSpec run;
   std::vector<double> relative, rms; ///< tolerances, one pair per tensor; empty in Original
+  std::vector<Digest> digests;       ///< of run 0, then of run 1; empty in Original
 };
 
 /// Measure: one or two runs.
@@ -65,6 +71,7 @@ struct Reply {
   std::uint32_t tensor = 0, run = 0; ///< of a finding
   std::uint64_t index = 0, count = 0, candidate = 0, original = 0;
   std::vector<std::vector<double>> times; ///< Measure: milliseconds, per run
+  std::vector<Digest> digests;            ///< Original: of run 0, then of run 1; zeros for inputs
   double bandwidth = 0;
   DeviceFacts facts;
 };

@@ -130,17 +130,21 @@ private:
     const ResultsFile results(receiveDescriptor(link.handle()), true);
     const VerifyRequest request = parse<VerifyRequest>(body);
     double seconds = 0;
+    std::vector<Digest> digests;
     for (int run = 0; run < 2; ++run) {
       const LoadedKernel& kernel = runOnce(request.run, run, seconds);
       Reply reply = session->inspect(kernel, run, request, nullptr);
       if (reply.verdict != Verdict::Ok)
         return reply;
+      for (const Digest& digest : session->digests(kernel))
+        digests.push_back(digest);
       if (results.data)
         session->download(kernel, run, results.data);
       alive();
     }
     Reply reply;
     reply.seconds = seconds;
+    reply.digests = std::move(digests);
     return reply;
   }
 

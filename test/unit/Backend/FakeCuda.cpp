@@ -69,6 +69,15 @@ void canary(void** a) {
       found(argument<Finding*>(a, 3), i);
 }
 
+void digest(void** a) {
+  const auto e = static_cast<Element>(argument<int>(a, 1));
+  const auto key = argument<std::uint64_t>(a, 3);
+  for (std::uint64_t i = 0; i < argument<std::uint64_t>(a, 2); ++i)
+    for (int word = 0; word < 2; ++word)
+      argument<std::uint64_t*>(a, 4)[word] += retile::harness::digestTerm(
+          retile::harness::loadBits(e, argument<void*>(a, 0), i), i, word == 0 ? key : ~key);
+}
+
 void compare(void** a) {
   const auto e = static_cast<Element>(argument<int>(a, 2));
   const int run = argument<int>(a, 6);
@@ -192,6 +201,8 @@ int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned x, uns
     poison(a);
   else if (name == "retile_canary")
     canary(a);
+  else if (name == "retile_digest")
+    digest(a);
   else if (name == "retile_compare")
     compare(a);
   else if (x > 512)
