@@ -20,6 +20,9 @@ static constexpr double closeShare = 0.03;
 static constexpr double giveUpFactor = 1.10;
 /// The original is replaced only by what is faster by more than this, beyond both intervals.
 static constexpr double leastGain = 1.01;
+/// A candidate whose two verification runs took this many times as long as the incumbent would is not measured again;
+/// where a run is shorter than the least time, its first launch says too little.
+static constexpr double hopelessFactor = 1.5, hopelessLeastMs = 2;
 static constexpr std::size_t finalists = 3;
 static constexpr std::size_t smallRuns = 3;
 
@@ -149,11 +152,32 @@ private:
         return filled;
       if (pending.empty() || timeIsUp())
         return {};
-      Pending next = std::move(pending.front());
-      pending.pop_front();
+      Pending next = take(pending);
+      if (timeIsUp())
+        return {};
       if (Status settled = settle(next, **strategy); !settled)
         return settled;
     }
+  }
+
+  /// The next to settle. Within a time budget one that is slow to compile does not hold up the others; within a number of
+  /// evaluations they are settled in order, so that a seed repeats.
+  Pending take(std::deque<Pending>& pending) {
+    auto chosen = pending.begin();
+    const auto isReady = [](const Pending& one) {
+      return one.known || one.binaries.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    };
+    while (options.budget.evaluations == 0 && !timeIsUp()) {
+      auto ready = std::find_if(pending.begin(), pending.end(), isReady);
+      if (ready != pending.end()) {
+        chosen = ready;
+        break;
+      }
+      pending.front().binaries.wait_for(std::chrono::milliseconds(2));
+    }
+    Pending next = std::move(*chosen);
+    pending.erase(chosen);
+    return next;
   }
 
   /// Evaluations that were asked for within an evaluation budget are finished; a time budget drops them.
@@ -209,12 +233,20 @@ private:
       record.detail = compiled.log.substr(0, 4000);
       return record;
     }
-    VerifyResult verified = verifier.verify(config, sizes, binaries);
+    double tunedSeconds = 0;
+    VerifyResult verified = verifier.verify(config, sizes, binaries, &tunedSeconds);
     record.outcome = verified.outcome;
     record.detail = verified.detail;
     record.verifySeconds = verified.seconds;
-    if (verified.outcome == Outcome::Ok)
+    if (verified.outcome != Outcome::Ok)
+      return record;
+    const double onceMs = tunedSeconds * 1000 / 2;
+    if (!best.empty() && onceMs > hopelessLeastMs && onceMs > hopelessFactor * best.front().ms) {
+      record.medianMs = record.lowMs = record.highMs = onceMs;
+      record.repetitions = 2;
+    } else {
       measure(config, compiled, record);
+    }
     return record;
   }
 

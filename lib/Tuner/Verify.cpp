@@ -49,8 +49,11 @@ Binaries Verifier::compile(const Config& config, const Bindings& sizes) const {
   return binaries;
 }
 
-VerifyResult Verifier::verify(const Config& config, const Bindings& sizes, const Binaries& binaries) {
+VerifyResult Verifier::verify(const Config& config, const Bindings& sizes, const Binaries& binaries,
+                              double* tunedSeconds) {
   VerifyResult result = verifyAt(config, sizes, binaries.tuned);
+  if (tunedSeconds)
+    *tunedSeconds = result.seconds;
   for (const auto& [at, compiled] : binaries.small) {
     if (result.outcome != Outcome::Ok)
       break;

@@ -32,8 +32,9 @@ public:
   /// May be called from several threads at once, and while verify() runs.
   Binaries compile(const Config& config, const Bindings& sizes) const;
 
-  /// The first result that is not Ok, else Ok with the time of all runs.
-  VerifyResult verify(const Config& config, const Bindings& sizes, const Binaries& binaries);
+  /// The first result that is not Ok, else Ok with the time of all runs. `tunedSeconds` is that of the runs at `sizes`.
+  VerifyResult verify(const Config& config, const Bindings& sizes, const Binaries& binaries,
+                      double* tunedSeconds = nullptr);
 
 private:
   Bindings macros(const Bindings& sizes) const;

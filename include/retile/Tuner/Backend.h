@@ -55,7 +55,7 @@ const char* toString(Outcome);
 struct VerifyResult {
   Outcome outcome = Outcome::Ok;
   std::string detail;               ///< "C[5,3]: 1.25 against 1.5 (seed 7, NI=61 NJ=131)": first difference, or the reason
-  double seconds = 0;
+  double seconds = 0;               ///< of all runs of the candidate
 };
 
 struct Measurement {

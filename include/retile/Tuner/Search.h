@@ -27,7 +27,7 @@ struct Proposal {
 };
 
 /// Seeded and replayable: the same answers in the same order give the same proposals. Several proposals may
-/// be pending; results are told in the order in which they were proposed.
+/// be pending; results are told in any order.
 class Strategy {
 public:
   virtual ~Strategy() = default;
