@@ -13,9 +13,12 @@
 
 #if defined(RETILE_CPU)
 #define RETILE_UNROLL
+#define RETILE_UNROLL_BY(count)
 #define RETILE_ROLLED
 #else
 #define RETILE_UNROLL _Pragma("unroll")
+#define RETILE_UNROLL_BY(count) RETILE_PRAGMA(unroll count) // a count of 0 is ignored: as if nothing stood there
+#define RETILE_PRAGMA(...) _Pragma(#__VA_ARGS__)
 #define RETILE_ROLLED _Pragma("unroll 1")
 #endif
 

@@ -79,7 +79,7 @@ static void addSizes(const Lifted& lifted, manifest::Kernel& entry) {
   }
 }
 
-static void addArguments(const Lifted& lifted, const TemplateEmitter& emitter, manifest::Kernel& entry) {
+static void addArguments(const Lifted& lifted, const std::vector<ExtraArgument>& extras, manifest::Kernel& entry) {
   const model::Kernel& kernel = lifted.kernel;
   for (int index : kernel.parameters) {
     const Variable& parameter = kernel.variables[index];
@@ -105,7 +105,7 @@ static void addArguments(const Lifted& lifted, const TemplateEmitter& emitter, m
     }
     entry.arguments.push_back(argument);
   }
-  for (const ExtraArgument& extra : emitter.extras)
+  for (const ExtraArgument& extra : extras)
     entry.extraArguments.push_back({extra.name, extra.type, "scalar", "", "0", text(extra.value)});
 }
 
@@ -129,7 +129,7 @@ static void addTensors(const Lifted& lifted, manifest::Kernel& entry) {
         break;
       }
   }
-  entry.bytes = bytes;
+  if (!bytes.empty()) entry.bytes = bytes;
 }
 
 static void addLaunch(const Lifted& lifted, const TransformPlan& plan, manifest::Kernel& entry) {
@@ -185,34 +185,80 @@ static void addAlignment(const Lifted& lifted, const TransformPlan& plan, manife
   }
 }
 
-Emitted emitKernel(const Lifted& lifted, const TransformPlan& plan, const std::string& id) {
-  TemplateEmitter emitter(lifted, plan, id);
-  Emitted out;
-  out.templateText = emitter.run();
-  out.referenceText = lifted.kernel.reference;
-  manifest::Kernel& entry = out.entry;
+static void addAssumptions(const Lifted& lifted, manifest::Kernel& entry) {
+  for (const auto& assumption : lifted.assumptions) {
+    if (assumption.kind == "size") entry.assumptions.push_back({"size", text(assumption.atLeastZero) + " >= 0", {}, assumption.why});
+    else if (assumption.kind == "covers") entry.assumptions.push_back({"covers", assumption.text, {}, assumption.why});
+    else entry.assumptions.push_back({assumption.kind, "", assumption.tensors, assumption.why});
+  }
+}
+
+/// What every template has, however it came about.
+static manifest::Kernel commonEntry(const Lifted& lifted, const TransformPlan& plan, const std::string& id) {
+  manifest::Kernel entry;
   entry.id = id;
   entry.kernel = lifted.kernel.instance.empty() ? lifted.kernel.name : lifted.kernel.instance;
   entry.file = lifted.kernel.location.file;
   entry.line = lifted.kernel.location.line;
   entry.lift = transform::toString(lifted.level);
   entry.templateFile = id + ".cuh";
-  entry.templateEntry = "retile::templates::" + id;
-  entry.templateParameters = emitter.templateParameters;
   entry.referenceFile = id + ".reference.cu";
   entry.referenceEntry = entry.kernel;
+  entry.untestable = lifted.untestable;
   for (const auto& parameter : plan.parameters)
     entry.parameters.push_back({parameter.name, parameter.meaning, parameter.values, parameter.original});
   for (const auto& [expr, why] : plan.constraints)
     entry.constraints.push_back({expr, why});
-  for (const auto& assumption : lifted.assumptions) {
-    if (assumption.kind == "size") entry.assumptions.push_back({"size", text(assumption.atLeastZero) + " >= 0", {}, assumption.why});
-    else if (assumption.kind == "covers") entry.assumptions.push_back({"covers", assumption.text, {}, assumption.why});
-    else entry.assumptions.push_back({assumption.kind, "", assumption.tensors, assumption.why});
-  }
+  addAssumptions(lifted, entry);
   addSizes(lifted, entry);
   addTensors(lifted, entry);
-  addArguments(lifted, emitter, entry);
+  return entry;
+}
+
+/// The grid and block of the original, which a template that keeps its text shares.
+static void addKeptLaunch(const Lifted& lifted, manifest::Kernel& entry) {
+  auto overSizes = [&](const Polynomial& value) {
+    for (const auto& name : value.symbols())
+      if (!lifted.isSize(name)) return false;
+    return true;
+  };
+  for (int a = 0; a < 3; ++a) {
+    const std::string axis(1, "XYZ"[a]), threads = std::to_string(a == 0 ? lifted.kernel.maxThreads.value_or(256) : 1);
+    entry.original.block[a] = overSizes(lifted.block[a]) ? text(lifted.block[a]) : threads;
+    entry.original.grid[a] = overSizes(lifted.grid[a]) ? "max(1, " + text(lifted.grid[a]) + ")" : "1";
+    entry.assumptions.push_back({"covers", "GRID_" + axis + " == " + entry.original.grid[a], {}, "the launch that it was tuned for"});
+    entry.assumptions.push_back({"covers", "BLOCK_" + axis + " == " + entry.original.block[a], {}, "the launch that it was tuned for"});
+  }
+  if (lifted.sharedBytes) entry.original.shared = text(*lifted.sharedBytes);
+  entry.launch = entry.original;
+}
+
+static Emitted emitKept(const Lifted& lifted, const TransformPlan& plan, const std::string& id) {
+  Emitted out;
+  const std::string name = "retile_" + id;
+  out.templateText = keptText(lifted, plan, name);
+  out.referenceText = lifted.kernel.reference;
+  out.entry = commonEntry(lifted, plan, id);
+  out.entry.templateEntry = scopeOf(lifted.kernel) + "::" + name;
+  for (const auto& parameter : plan.parameters)
+    out.entry.templateParameters.push_back(parameter.name);
+  addArguments(lifted, {}, out.entry);
+  addKeptLaunch(lifted, out.entry);
+  out.entry.verify.why = "the program of every thread is the original's";
+  return out;
+}
+
+Emitted emitKernel(const Lifted& lifted, const TransformPlan& plan, const std::string& id) {
+  if (lifted.keepsText) return emitKept(lifted, plan, id);
+  TemplateEmitter emitter(lifted, plan, id);
+  Emitted out;
+  out.templateText = emitter.run();
+  out.referenceText = lifted.kernel.reference;
+  out.entry = commonEntry(lifted, plan, id);
+  manifest::Kernel& entry = out.entry;
+  entry.templateEntry = "retile::templates::" + id;
+  entry.templateParameters = emitter.templateParameters;
+  addArguments(lifted, emitter.extras, entry);
   addLaunch(lifted, plan, entry);
   addAlignment(lifted, plan, entry);
   if (auto perPoint = flops(lifted, lifted.body); perPoint && plan.rectangular && !perPoint->isZero()) {

@@ -239,19 +239,14 @@ void TemplateEmitter::tiles() {
   line("}");
 }
 
-std::string TemplateEmitter::headComment() const {
-  const model::Kernel& kernel = lifted.kernel;
+std::string titleComment(const model::Kernel& kernel, const std::string& how) {
   std::string file = kernel.location.file.substr(kernel.location.file.rfind('/') == std::string::npos ? 0 : kernel.location.file.rfind('/') + 1);
-  std::string out = "// " + kernel.instance + " (" + file + ":" + std::to_string(kernel.location.line) +
-                    "), as a template. Written by kernel-templatize; the original is the source.\n//\n";
-  std::string points;
-  for (const Dim& dim : lifted.parallel)
-    points += (points.empty() ? "" : ", ") + dim.name;
-  out += "//   independent points: " + points + "\n";
-  for (const Dim& loop : lifted.loops)
-    out += "//   in each point: " + loop.name + " from " + loop.from.toText() + " to " + loop.to.toText() + " in order" +
-           (loop.kind == Dim::Reduction ? ", which carries only an accumulation" : "") + "\n";
-  out += "//\n//   parameter        original   meaning\n";
+  return "// " + kernel.instance + " (" + file + ":" + std::to_string(kernel.location.line) + "), " + how +
+         ". Written by kernel-templatize; the original is the source.\n//\n";
+}
+
+std::string parameterComment(const TransformPlan& plan) {
+  std::string out = "//   parameter        original   meaning\n";
   for (const auto& parameter : plan.parameters) {
     std::string row = "//   " + parameter.name;
     row.resize(std::max<size_t>(row.size() + 1, 22), ' ');
@@ -259,13 +254,31 @@ std::string TemplateEmitter::headComment() const {
     row.resize(std::max<size_t>(row.size() + 1, 33), ' ');
     out += row + parameter.meaning + "\n";
   }
-  out += "//\n//   proved for all sizes and tiles: no point touches an element that another one writes, so points may run in any\n"
-         "//   order and grouping; the program of each point keeps its order\n";
+  return out;
+}
+
+std::string assumptionComment(const Lifted& lifted) {
+  std::string out;
   for (const auto& assumption : lifted.assumptions) {
     std::string text = predicate(assumption);
     out += "//   assumed, tested before every launch: " + text + (text.empty() ? "" : " (") + assumption.why + (text.empty() ? "" : ")") + "\n";
   }
   return out;
+}
+
+std::string TemplateEmitter::headComment() const {
+  std::string out = titleComment(lifted.kernel, "as a template");
+  std::string points;
+  for (const Dim& dim : lifted.parallel)
+    points += (points.empty() ? "" : ", ") + dim.name;
+  out += "//   independent points: " + points + "\n";
+  for (const Dim& loop : lifted.loops)
+    out += "//   in each point: " + loop.name + " from " + loop.from.toText() + " to " + loop.to.toText() + " in order" +
+           (loop.kind == Dim::Reduction ? ", which carries only an accumulation" : "") + "\n";
+  out += "//\n" + parameterComment(plan);
+  out += "//\n//   proved for all sizes and tiles: no point touches an element that another one writes, so points may run in any\n"
+         "//   order and grouping; the program of each point keeps its order\n";
+  return out + assumptionComment(lifted);
 }
 
 std::string TemplateEmitter::signature() {

@@ -112,6 +112,17 @@ private:
   std::string capture(const std::function<void()>& work);
 };
 
+/// Pieces of the comment at the head of a template: whose it is, its parameters, its assumptions.
+std::string titleComment(const model::Kernel& kernel, const std::string& how);
+std::string parameterComment(const TransformPlan& plan);
+std::string assumptionComment(const Lifted& lifted);
+
+/// The namespaces around a kernel, as "a::b"; "" for none.
+std::string scopeOf(const model::Kernel& kernel);
+
+/// A template that is the kernel's own text with parameters in it; `name` is its unqualified name.
+std::string keptText(const Lifted& lifted, const TransformPlan& plan, const std::string& name);
+
 /// Whether an identifier stands in a piece of text.
 bool mentionsName(const std::string& text, const std::string& name);
 

@@ -11,6 +11,7 @@
 #include "CompileFlags.h"
 #include "Diagnostics.h"
 #include "KernelBody.h"
+#include "KernelText.h"
 #include "Macros.h"
 #include "Shim.h"
 #include "Slice.h"
@@ -112,6 +113,7 @@ private:
       SliceText text = slicer.slice(kernel);
       out.reference = std::move(text.reference);
       out.source = std::move(text.source);
+      if (kernel->getDefinition() && kernel->getDefinition()->getBody()) out.text = kernelText(context, kernel);
     }
     result.kernels.push_back(std::move(out));
   }

@@ -35,6 +35,7 @@ private:
   model::ExprRef place(const clang::Expr* expr);
   model::ExprRef dereference(const model::ExprRef& pointer, clang::QualType type, const clang::Expr* at) const;
   model::ExprRef reference(const clang::DeclRefExpr* expr);
+  model::ExprRef placeExpr(int variable, const clang::DeclRefExpr* use) const;
   model::ExprRef cast(const clang::CastExpr* expr);
   model::ExprRef unary(const clang::UnaryOperator* expr);
   model::ExprRef binary(const clang::BinaryOperator* expr);

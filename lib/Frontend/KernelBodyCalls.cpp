@@ -71,6 +71,8 @@ static bool isToolkitArithmetic(const FunctionDecl* function) {
 
 bool BodyBuilder::isPure(const FunctionDecl* function) const {
   if (!function->getDeclName().isIdentifier()) return false;
+  // What INFINITY and NAN expand to.
+  if (unsigned builtin = function->getBuiltinID(); builtin && context.BuiltinInfo.isConst(builtin)) return isToolkitArithmetic(function);
   if (!isUserCode(function)) return isToolkitArithmetic(function);
   const FunctionDecl* definition = function->getDefinition();
   if (!definition || !isScalarByValue(function->getReturnType()) ||

@@ -33,10 +33,17 @@ ExprRef BodyBuilder::opaque(const Expr* expr, const std::string& why) {
   return make(ExprKind::Opaque, expr->getType(), expr, text(expr));
 }
 
+/// A variable where the source names it; a __shared__ scalar is an array of one element.
+ExprRef BodyBuilder::placeExpr(int variable, const DeclRefExpr* use) const {
+  ExprRef named = variableExpr(variable);
+  if (out.variables[variable].kind != model::Variable::SharedArray || use->getType()->isArrayType()) return named;
+  return dereference(named, use->getType(), use);
+}
+
 ExprRef BodyBuilder::reference(const DeclRefExpr* expr) {
   const ValueDecl* decl = expr->getDecl();
   if (auto found = placeOf.find(decl); found != placeOf.end()) return found->second;
-  if (auto found = variableOf.find(decl); found != variableOf.end()) return variableExpr(found->second);
+  if (auto found = variableOf.find(decl); found != variableOf.end()) return placeExpr(found->second, expr);
   if (const auto* enumerator = dyn_cast<EnumConstantDecl>(decl))
     return intLiteral(enumerator->getInitVal().getExtValue(), convertType(context, expr->getType()),
                       location(sources, expr->getExprLoc()));
@@ -52,7 +59,7 @@ ExprRef BodyBuilder::reference(const DeclRefExpr* expr) {
       return make(ExprKind::Literal, expr->getType(), expr, variable->getQualifiedNameAsString());
     return opaque(expr, "use of the host variable '" + variable->getNameAsString() + "'");
   }
-  return variableExpr(declareVariable(variable));
+  return placeExpr(declareVariable(variable), expr);
 }
 
 ExprRef BodyBuilder::property(const PseudoObjectExpr* expr) {
@@ -153,6 +160,7 @@ ExprRef BodyBuilder::cast(const CastExpr* expr) {
   case CK_IntegralToFloating:
   case CK_FloatingToIntegral:
   case CK_FloatingToBoolean:
+  case CK_PointerToBoolean:
   case CK_FloatingCast:
   case CK_BooleanToSignedIntegral:
     break;

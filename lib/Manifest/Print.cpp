@@ -91,7 +91,7 @@ static Json printVerify(const VerifyRule& rule) {
 }
 
 static Json printKernel(const Kernel& kernel) {
-  return {{"id", kernel.id},
+  Json json{{"id", kernel.id},
           {"kernel", kernel.kernel},
           {"file", kernel.file},
           {"line", kernel.line},
@@ -113,6 +113,9 @@ static Json printKernel(const Kernel& kernel) {
           {"bytes", orNull(kernel.bytes)},
           {"assumptions", printAll(kernel.assumptions, printAssumption)},
           {"verify", printVerify(kernel.verify)}};
+  if (!kernel.untestable.empty())
+    json["untestable"] = kernel.untestable;
+  return json;
 }
 
 std::string print(const Manifest& manifest) {

@@ -271,6 +271,7 @@ static Kernel readKernel(const Cursor& at) {
   if (auto found = at.find("assumptions"))
     kernel.assumptions = readAll(*found, readAssumption);
   kernel.verify = readVerify(at["verify"]);
+  kernel.untestable = textOr(at, "untestable", "");
   return kernel;
 }
 

@@ -80,6 +80,10 @@ public:
   }
 
   Expected<TuneResult> run() {
+    if (!kernel.untestable.empty()) {
+      result.unsupported = "no test data: " + kernel.untestable;
+      return result;
+    }
     Expected<Space> space = Space::open(kernel, sizes, backend.info());
     if (!space)
       return failed(space.error().message);

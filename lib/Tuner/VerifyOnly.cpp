@@ -22,6 +22,8 @@ public:
         verifier(backend, kernel, {}, 0, options.seed) {}
 
   VerifyReport run() {
+    if (!kernel.untestable.empty())
+      return report.unsupported = "no test data: " + kernel.untestable, report;
     if (std::string failed = failedAssumption(kernel, sizes, backend.info()); !failed.empty())
       return note(fmt::format("{} does not meet the assumption {}", toString(sizes), failed)), report;
     Expected<Space> space = Space::open(kernel, sizes, backend.info());

@@ -3,6 +3,7 @@
 //   if (t < s) { ...; __syncthreads(); }        a barrier that only some threads of the block reach
 //   volatile float* s; s[t] += s[t + 16];       lanes that exchange data without a barrier or shuffle
 //   s[t] = a; b = s[N - 1 - t];                 a write and a read of shared memory in one barrier interval
+//   printf("%d", i);                            output that shows the order of threads
 //
 // These are reasons to refuse, whatever else could be said about the kernel.
 #include "Lifter.h"
@@ -81,12 +82,17 @@ void Lifter::checkSynchronisation() {
   ThreadDependence threads;
   threads.run(body);
   if (const Stmt* barrier = divergentBarrier(threads, body, false))
-    fail(barrier->location, "a barrier in a divergent branch or loop: not every thread of the block reaches it");
+    refuse(barrier->location, "a barrier in a divergent branch or loop: not every thread of the block reaches it");
+  model::forEachStmt(body, [&](const Stmt& stmt) {
+    static const std::set<std::string> visible{"printf", "clock", "clock64", "vprintf"};
+    if (stmt.kind == StmtKind::Sync && stmt.value && visible.count(stmt.value->text))
+      refuse(stmt.location, "the mapping of threads is visible in the output: " + stmt.value->text);
+  });
   bool usesVolatile = false;
   for (const Variable& variable : out.kernel.variables)
     if (variable.type.isVolatile && (variable.kind == Variable::SharedArray || variable.type.kind == model::Type::Pointer)) {
       if (!usesVolatile)
-        fail(variable.location, "warp-synchronous code: lanes exchange data through volatile '" + variable.sourceName +
+        refuse(variable.location, "warp-synchronous code: lanes exchange data through volatile '" + variable.sourceName +
                                     "' without a barrier, __syncwarp or shuffle");
       usesVolatile = true;
     }
@@ -135,7 +141,7 @@ void Lifter::checkSharedRaces() {
           auto race = meet && distinct ? meet->intersect(*distinct) : std::nullopt;
           auto empty = race ? race->isEmpty() : std::nullopt;
           if (!empty || *empty) continue;
-          fail(write.location, "a race on shared memory '" + out.kernel.variables[variable].sourceName +
+          refuse(write.location, "a race on shared memory '" + out.kernel.variables[variable].sourceName +
                                    "': a write and " + (other.isWrite ? "another write" : "a read") +
                                    " by different threads in the same barrier interval");
           return;

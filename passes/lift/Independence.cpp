@@ -36,8 +36,8 @@ void Lifter::proveIndependence() {
       std::string what = "'" + write.array + "' between threads: one writes [" + describe(write) + "], another " +
                          (other.isWrite ? "writes" : "reads") + " [" + describe(other) + "]";
       bool certain = empty && !write.isMay && !other.isMay;
-      fail(write.location, (certain ? "a race on " : "cannot exclude a race on ") + what);
-      if (certain) return;
+      if (certain) return refuse(write.location, "a race on " + what);
+      fail(write.location, "cannot exclude a race on " + what);
       break;
     }
   }

@@ -1,5 +1,5 @@
 // The lift pipeline, in order; each step is one file beside this one.
-#include "Lifter.h"
+#include "BlockLifter.h"
 #include "retile/KernelModel/Normalize.h"
 
 namespace retile::lift {
@@ -11,10 +11,7 @@ Lifted Lifter::run() {
   for (const auto& [at, why] : kernel.broken)
     fail(at, why);
   if (failed) return out;
-  if (auto exit = normalize(kernel.body)) {
-    fail(*exit, "an early exit from inside a loop");
-    return out;
-  }
+  if (auto exit = normalize(kernel.body)) fail(*exit, "an early exit from inside a loop");
   for (const auto& [at, why] : kernel.opaque)
     fail(at, why);
   readLaunch();
@@ -44,6 +41,10 @@ Lifted Lifter::run() {
 
 namespace retile::transform {
 
-Lifted lift(const model::Kernel& kernel) { return lift::Lifter(kernel).run(); }
+Lifted lift(const model::Kernel& kernel) {
+  Lifted pointwise = lift::Lifter(kernel).run();
+  if (pointwise.level != Level::Refuse || pointwise.illDefined || !kernel.broken.empty()) return pointwise;
+  return lift::BlockLifter(kernel).run(pointwise);
+}
 
 } // namespace retile::transform

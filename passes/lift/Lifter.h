@@ -13,9 +13,10 @@ using transform::Lifted;
 class Lifter {
 public:
   explicit Lifter(const model::Kernel& kernel);
+  virtual ~Lifter() = default;
   Lifted run();
 
-private:
+protected:
   Lifted out;
   Environment environment;
   bool failed = false;
@@ -49,7 +50,7 @@ private:
   model::ExprRef rewrite(const model::ExprRef& expr);
   model::ExprRef access(const model::Expr& load, bool isWrite, bool isRead);
   Evaluator evaluator();
-  std::optional<Polynomial> builtin(const std::string& name);
+  virtual std::optional<Polynomial> builtin(const std::string& name);
   bool proveNonNegative(const Polynomial& value);
   // Loops.cpp: counted loops, induction variables
   struct Counted {
@@ -87,6 +88,8 @@ private:
   void checkSharedRaces();
 
   void fail(const model::Location& at, const std::string& why);
+  /// Fails for good: the kernel is not well defined, so no template of it could be checked.
+  void refuse(const model::Location& at, const std::string& why);
   std::set<std::string> dimNames() const;
 };
 

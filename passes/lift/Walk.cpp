@@ -23,6 +23,11 @@ void Lifter::fail(const model::Location& at, const std::string& why) {
   out.remarks.push_back({at, why, true});
 }
 
+void Lifter::refuse(const model::Location& at, const std::string& why) {
+  fail(at, why);
+  out.illDefined = true;
+}
+
 std::set<std::string> Lifter::dimNames() const {
   std::set<std::string> names;
   for (const Axis& axis : axes)

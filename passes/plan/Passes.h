@@ -6,6 +6,7 @@
 namespace retile::transform {
 
 #define RETILE_PLAN_PASS(function, flag, what) void function(const Lifted& lifted, TransformPlan& plan);
+#define RETILE_TEXT_PASS RETILE_PLAN_PASS
 #include "../Passes.def"
 #undef RETILE_PLAN_PASS
 

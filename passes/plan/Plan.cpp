@@ -83,6 +83,13 @@ static void listLegal(const Lifted& lifted, TransformPlan& plan) {
 
 TransformPlan plan(const Lifted& lifted) {
   TransformPlan plan;
+  if (lifted.keepsText) {
+#define RETILE_PLAN_PASS(function, flag, what)
+#define RETILE_TEXT_PASS(function, flag, what) function(lifted, plan);
+#include "../Passes.def"
+#undef RETILE_PLAN_PASS
+    return plan;
+  }
 #define RETILE_PLAN_PASS(function, flag, what) function(lifted, plan);
 #include "../Passes.def"
 #undef RETILE_PLAN_PASS

@@ -17,11 +17,13 @@ ordered_json toJson(const transform::Lifted& lifted) {
                    {"file", kernel.location.file},
                    {"line", kernel.location.line},
                    {"lift", transform::toString(lifted.level)}};
+  // Below, accesses and dimensions only served to make test data.
+  const bool claims = lifted.level >= transform::Level::Partial;
   auto names = [&](Dim::Kind kind) {
     ordered_json list = ordered_json::array();
     for (const auto* dims : {&lifted.parallel, &lifted.loops})
       for (const Dim& dim : *dims)
-        if (dim.kind == kind && lifted.level != transform::Level::Refuse) list.push_back(dim.name);
+        if (dim.kind == kind && claims) list.push_back(dim.name);
     return list;
   };
   out["parallel"] = names(Dim::Parallel);
@@ -29,7 +31,7 @@ ordered_json toJson(const transform::Lifted& lifted) {
   out["reduction"] = names(Dim::Reduction);
   ordered_json access = ordered_json::array(), sizes = ordered_json::array(), assumptions = ordered_json::array(),
                remarks = ordered_json::array();
-  if (lifted.level != transform::Level::Refuse)
+  if (claims)
     for (const auto& one : lifted.accesses) {
       std::string text = lifted.reportAccess(one) + " # " + (one.isMay ? "may-" : "") + (one.isWrite ? "write" : "read");
       if (std::find(access.begin(), access.end(), text) == access.end()) access.push_back(text);

@@ -23,6 +23,7 @@ Exit codes: 0 a template was written, 1 every kernel was refused, 2 usage or inp
 static std::string footer() {
   std::string passes, text = more;
 #define RETILE_PLAN_PASS(function, flag, what) passes += std::string("  ") + flag + std::string(14 - sizeof(flag), ' ') + what + "\n";
+#define RETILE_TEXT_PASS RETILE_PLAN_PASS
 #include "../../passes/Passes.def"
 #undef RETILE_PLAN_PASS
   return text.replace(text.find("#PASSES#"), 8, passes);

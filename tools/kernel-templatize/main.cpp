@@ -55,7 +55,7 @@ void explainAll(const transform::Lifted& lifted, const transform::TransformPlan*
   std::string summary = "kernel '" + kernel.instance + "' lifted " + transform::toString(lifted.level);
   if (lifted.level == transform::Level::Refuse) summary = "kernel '" + kernel.instance + "' refused";
   for (const auto& dim : lifted.parallel)
-    if (plan) summary += (&dim == &lifted.parallel.front() ? ": parallel " : ", ") + dim.name;
+    if (plan && lifted.level >= transform::Level::Partial) summary += (&dim == &lifted.parallel.front() ? ": parallel " : ", ") + dim.name;
   explain(kernel.location, "remark", summary, source);
   for (const auto& remark : lifted.remarks)
     explain(remark.location, remark.isReason ? "remark: because of" : "remark", remark.text, source);

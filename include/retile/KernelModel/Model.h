@@ -121,6 +121,23 @@ struct CallSite {
   Location location;
 };
 
+/// A `for` loop of a kernel's own text.
+struct SourceLoop {
+  std::size_t begin = 0, end = 0;   ///< characters of SourceText::body, from `for` to behind the loop
+  std::string variable;             ///< what it counts, "" where that is not one variable
+  bool hasPragma = false;           ///< the source already says how to unroll it
+  Location location;
+};
+
+/// A kernel's definition as written, cut up for templates that keep it whole. Template parameters of the original are
+/// bound to the instance's arguments: `typename T = float, int N = 4`.
+struct SourceText {
+  std::string templateParameters, parameters, body; ///< without brackets; between the parentheses; braces included
+  std::vector<SourceLoop> loops;    ///< in order, none out of macros
+  bool callsUseBlockIndex = false;  ///< a function that it calls reads blockIdx or gridDim
+  std::string whyNot;               ///< why there is no text to keep, else ""
+};
+
 struct Kernel {
   std::string name;                 ///< "bgemm_nt"
   std::string qualifiedName;        ///< "ns::bgemm_nt"
@@ -133,7 +150,8 @@ struct Kernel {
   std::vector<CallSite> callSites;
   std::map<std::string, std::int64_t> macroSizes; ///< overridable macros that the kernel or its call sites use
   std::string reference;            ///< self-contained CUDA source with the kernel and what it needs
-  std::string source;               ///< the kernel's own text as written (for knobs)
+  std::string source;               ///< the kernel's own text as written
+  SourceText text;                  ///< the same, cut up
   /// Why the model is not complete: inline assembly, a call without a body, goto. Empty when all is modelled.
   std::vector<std::pair<Location, std::string>> opaque;
   /// Why the kernel cannot be used at all: an error in its AST.

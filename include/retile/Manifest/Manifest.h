@@ -83,6 +83,7 @@ struct Kernel {
   std::optional<ExprText> flops, bytes;
   std::vector<Assumption> assumptions;
   VerifyRule verify;
+  std::string untestable;                    ///< why there is no test data that the original is safe with, else ""
 };
 
 /// Flags that both the original and every candidate are compiled with.

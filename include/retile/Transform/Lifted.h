@@ -110,8 +110,12 @@ struct Lifted {
   std::vector<Assumption> assumptions;
   std::vector<Remark> remarks;
   std::array<Polynomial, 3> grid, block;
+  std::optional<Polynomial> sharedBytes; ///< dynamic shared memory of the original, over sizes
   std::array<bool, 3> axisKnown{};   ///< grid and block of the axis are expressions over sizes
   bool hasLocalArrays = false;
+  bool illDefined = false;           ///< a race or the like: there is nothing that a template could be checked against
+  bool keepsText = false;            ///< the template is the kernel's own text (Kernel::text) with parameters in it
+  std::string untestable;            ///< why no test data can be made, else ""
   const model::CallSite* callSite = nullptr;
 
   const Dim* dim(const std::string& name) const;

@@ -50,6 +50,12 @@ struct StagePlan {
   bool canVectorize = false;
 };
 
+/// A loop of the kernel's own text that a parameter unrolls.
+struct TextLoopPlan {
+  std::size_t loop = 0;              ///< index into SourceText::loops
+  std::string parameter;             ///< 0 leaves it to the compiler, as the original does
+};
+
 struct TransformPlan {
   std::vector<PlanParameter> parameters;
   std::vector<std::pair<std::string, std::string>> constraints; ///< expression, why
@@ -59,6 +65,8 @@ struct TransformPlan {
   std::vector<std::string> kept;     ///< arrays whose element stays in a register across the loops
   std::set<std::int64_t> vectorAccesses; ///< accesses that move RUN elements at once
   std::vector<std::string> legal;    ///< words of the reports
+  std::vector<TextLoopPlan> textLoops; ///< of templates that keep the kernel's text
+  std::optional<std::int64_t> textThreads; ///< of those: threads of __launch_bounds__
   std::string sharedBytes = "0";    ///< dynamic shared memory, over parameters
   bool rectangular = true;           ///< the domain is its hull
   poly::Disjunction residual;              ///< what else must hold, when it is not

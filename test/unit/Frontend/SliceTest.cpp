@@ -87,3 +87,31 @@ TEST(Slice, PrintsKernelsThatAMacroMakesWithTheirLauncher) {
   EXPECT_FALSE(has(kernel.reference, "UNARY")) << kernel.reference;
   EXPECT_FALSE(has(kernel.reference, "<<<")) << kernel.reference;
 }
+
+TEST(KernelText, IsCutUp) {
+  const auto result = parseText(R"(
+template <typename T, int N> __global__ void k(T* a, const int n) {
+  if (n) for (int i = 0; i < N; ++i) a[i] = 0;
+#pragma unroll
+  for (int j = 0; j < n; ++j) { a[j] += 1; }
+}
+#define MAKE(NAME) __global__ void NAME(float* a) { a[0] = 1; }
+MAKE(made)
+__device__ int where() { return blockIdx.x; }
+__global__ void far(int* a) { a[where()] = 1; }
+void f(float* a, int* b, int n) { k<float, 4><<<1, 1>>>(a, n); made<<<1, 1>>>(a); far<<<1, 1>>>(b); }
+)");
+  ASSERT_TRUE(result);
+  const model::SourceText text = kernelOf(result, "k<float, 4>").text;
+  EXPECT_EQ(text.whyNot, "");
+  EXPECT_EQ(text.templateParameters, "typename T = float, int N = 4");
+  EXPECT_EQ(text.parameters, "T* a, const int n");
+  ASSERT_EQ(text.loops.size(), 2u);
+  EXPECT_EQ(text.body.substr(text.loops[0].begin, text.loops[0].end - text.loops[0].begin),
+            "for (int i = 0; i < N; ++i) a[i] = 0;");
+  EXPECT_EQ(text.loops[0].variable, "i");
+  EXPECT_FALSE(text.loops[0].hasPragma);
+  EXPECT_TRUE(text.loops[1].hasPragma);
+  EXPECT_EQ(kernelOf(result, "made").text.whyNot, "a macro makes its parameters");
+  EXPECT_TRUE(kernelOf(result, "far").text.callsUseBlockIndex);
+}

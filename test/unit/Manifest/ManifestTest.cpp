@@ -47,6 +47,17 @@ TEST(Manifest, PrintsWhatItReads) {
   EXPECT_EQ(text.back(), '\n');
 }
 
+TEST(Manifest, KeepsWhyAKernelCannotBeTested) {
+  auto first = manifest::parse(sample(), "m");
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->kernels.at(0).untestable, "");
+  EXPECT_EQ(manifest::print(*first).find("untestable"), std::string::npos);
+  first->kernels.at(0).untestable = "a loaded subscript";
+  auto second = manifest::parse(manifest::print(*first), "m");
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(second->kernels.at(0).untestable, "a loaded subscript");
+}
+
 TEST(Manifest, ErrorsNameFileAndPointer) {
   EXPECT_EQ(removed("/kernels/0/parameters/1/original"), "m.json: /kernels/0/parameters/1/original: missing");
   EXPECT_EQ(replaced("/kernels/0/line", "\"x\""), "m.json: /kernels/0/line: must be a 64-bit integer");

@@ -52,6 +52,16 @@ TEST(VerifyOnly, PassesOnWhatTheDeviceCannot) {
   EXPECT_EQ(report.verified + report.failed + report.mismatched, 0u);
 }
 
+TEST(VerifyOnly, RunsNothingWithoutTestData) {
+  FakeBackend backend;
+  auto subject = kernel();
+  subject.untestable = "a loaded subscript";
+  VerifyReport report = verifyOnly(backend, subject, {{"n", 7}}, {3, 1, 1});
+  EXPECT_EQ(report.unsupported, "no test data: a loaded subscript");
+  EXPECT_EQ(report.verified + report.failed + report.mismatched, 0u);
+  EXPECT_TRUE(backend.sizesVerified.empty());
+}
+
 TEST(VerifyOnly, ExplainsAnEmptySpace) {
   FakeBackend backend;
   auto subject = kernel();
