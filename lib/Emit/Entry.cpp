@@ -215,22 +215,41 @@ static manifest::Kernel commonEntry(const Lifted& lifted, const TransformPlan& p
   return entry;
 }
 
-/// The grid and block of the original, which a template that keeps its text shares.
-static void addKeptLaunch(const Lifted& lifted, manifest::Kernel& entry) {
+/// Blocks along an axis that loops walk over with the whole grid, where no call site says how many there are.
+static std::string strideGrid(const Lifted& lifted, int axis, const std::string& threads) {
+  for (const Dim& loop : lifted.loops)
+    if (loop.isStrided && loop.axis == axis)
+      return "max(1, min(ceildiv(" + text(loop.to - loop.from) + ", " + threads + "), 8 * SM_COUNT))";
+  return "1";
+}
+
+/// The grid and block of the original, which a template that keeps its text shares but for the blocks that it runs together.
+static void addKeptLaunch(const Lifted& lifted, const TransformPlan& plan, manifest::Kernel& entry) {
   auto overSizes = [&](const Polynomial& value) {
     for (const auto& name : value.symbols())
       if (!lifted.isSize(name)) return false;
     return true;
   };
+  auto& grid = entry.original.grid;
   for (int a = 0; a < 3; ++a) {
     const std::string axis(1, "XYZ"[a]), threads = std::to_string(a == 0 ? lifted.kernel.maxThreads.value_or(256) : 1);
     entry.original.block[a] = overSizes(lifted.block[a]) ? text(lifted.block[a]) : threads;
-    entry.original.grid[a] = overSizes(lifted.grid[a]) ? "max(1, " + text(lifted.grid[a]) + ")" : "1";
-    entry.assumptions.push_back({"covers", "GRID_" + axis + " == " + entry.original.grid[a], {}, "the launch that it was tuned for"});
+    bool isStrided = std::any_of(lifted.loops.begin(), lifted.loops.end(), [&](const Dim& loop) { return loop.isStrided && loop.axis == a; });
+    grid[a] = overSizes(lifted.grid[a]) ? "max(1, " + text(lifted.grid[a]) + ")" : strideGrid(lifted, a, entry.original.block[a]);
     entry.assumptions.push_back({"covers", "BLOCK_" + axis + " == " + entry.original.block[a], {}, "the launch that it was tuned for"});
+    if (!isStrided || plan.coarsen.empty())
+      entry.assumptions.push_back({"covers", "GRID_" + axis + " == " + grid[a], {}, "the launch that it was tuned for"});
   }
   if (lifted.sharedBytes) entry.original.shared = text(*lifted.sharedBytes);
   entry.launch = entry.original;
+  if (plan.coarsen.empty()) return;
+  const std::string all = "(" + grid[0] + ") * (" + grid[1] + ") * (" + grid[2] + ")", isOwn = plan.coarsen + " == 1 && " + plan.persistent + " == 0";
+  entry.launch.grid[0] = plan.persistent + " > 0 ? min(" + all + ", " + plan.persistent + " * SM_COUNT) : " + plan.coarsen + " > 1 ? ceildiv(" +
+                         all + ", " + plan.coarsen + ") : " + grid[0];
+  for (int a = 0; a < 3; ++a) {
+    if (a > 0) entry.launch.grid[a] = isOwn + " ? " + grid[a] + " : 1";
+    entry.extraArguments.push_back({std::string("retileGrid") + "XYZ"[a], "int", "scalar", "", "0", grid[a]});
+  }
 }
 
 static Emitted emitKept(const Lifted& lifted, const TransformPlan& plan, const std::string& id) {
@@ -243,8 +262,18 @@ static Emitted emitKept(const Lifted& lifted, const TransformPlan& plan, const s
   for (const auto& parameter : plan.parameters)
     out.entry.templateParameters.push_back(parameter.name);
   addArguments(lifted, {}, out.entry);
-  addKeptLaunch(lifted, out.entry);
+  addKeptLaunch(lifted, plan, out.entry);
   out.entry.verify.why = "the program of every thread is the original's";
+  if (lifted.sumsInAnyOrder) {
+    // As many terms as the largest input has elements.
+    out.entry.verify.klass = "error";
+    out.entry.verify.why = "atomic sums have no order, not even in the original";
+    for (const auto& tensor : out.entry.tensors)
+      out.entry.verify.terms = out.entry.verify.terms.empty() ? tensor.extent : "max(" + out.entry.verify.terms + ", " + tensor.extent + ")";
+    for (const auto& tensor : out.entry.tensors)
+      if (tensor.role != "in") out.entry.verify.accumulator = tensor.type == "double" ? "double" : tensor.size == 2 ? "half" : "float";
+    if (out.entry.verify.terms.empty()) out.entry.verify.terms = "1";
+  }
   return out;
 }
 

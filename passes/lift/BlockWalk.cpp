@@ -38,6 +38,10 @@ std::optional<Polynomial> BlockLifter::builtin(const std::string& name) {
   return std::nullopt;
 }
 
+static bool isOnChip(const Variable& variable) {
+  return variable.kind == Variable::LocalArray || variable.kind == Variable::SharedArray || variable.kind == Variable::DynamicShared;
+}
+
 /// Smallest terms of a value that isl can read and that are above it: min(a, b) is below both.
 static void piecesAbove(const Polynomial& value, std::vector<Polynomial>& pieces) {
   for (const auto& [monomial, coefficient] : value.monomials()) {
@@ -66,7 +70,6 @@ void BlockLifter::addConstraint(const std::string& left, const char* relation, c
 }
 
 void BlockLifter::enterBlocks() {
-  std::string& domain = out.domain;
   for (int a = 2; a >= 0; --a) {
     if (out.axisKnown[a] && out.grid[a].constant() == 1)
       continue;
@@ -77,14 +80,9 @@ void BlockLifter::enterBlocks() {
     dim.type = axes[a].blockType;
     dim.end = out.grid[a];
     dim.endKnown = out.axisKnown[a];
-    domain += (domain.empty() ? "" : " and ") + dim.name + " >= 0";
-    if (auto end = dim.endKnown ? dim.end.toIsl({}) : std::nullopt)
-      domain += " and " + dim.name + " < " + *end;
     axes[a].blockOffset = 0;
     out.parallel.push_back(dim);
   }
-  if (domain.empty())
-    domain = "1 = 1";
 }
 
 void BlockLifter::enterThreads() {
@@ -118,13 +116,6 @@ void BlockLifter::set(int variable, const Value& value) {
   environment[variable] = tracked ? value : Value{};
 }
 
-void BlockLifter::forget(const std::vector<StmtRef>& stmts) {
-  std::map<int, int> assigned;
-  model::collectAssigned(stmts, assigned);
-  for (const auto& [variable, times] : assigned)
-    environment[variable] = Value{};
-}
-
 bool BlockLifter::neverNegativeHere(const Polynomial& value) {
   // Sums and products of what is never negative, and their quotients; the rest is isl's.
   bool plain = true;
@@ -133,11 +124,11 @@ bool BlockLifter::neverNegativeHere(const Polynomial& value) {
     for (const auto& part : monomial) {
       auto atom = value.atom(part);
       bool quotient = atom->kind == poly::Atom::FloorDiv || atom->kind == poly::Atom::Mod;
-      bool isThread = std::find(threadNames.begin(), threadNames.end(), part) != threadNames.end();
+      
       bool isBlock = std::any_of(out.parallel.begin(), out.parallel.end(),
                                  [&](const Dim& dim) { return dim.name == part; });
       bool positive = atom->kind == poly::Atom::Symbol &&
-                      (isThread || isBlock || out.isSize(part) || part.find("Dim_") != std::string::npos);
+                      (isThread(part) || isBlock || out.isSize(part) || part.find("Dim_") != std::string::npos);
       if (quotient)
         positive = neverNegativeHere(atom->operands[0]) && neverNegativeHere(atom->operands[1]);
       plain = plain && positive;
@@ -146,10 +137,7 @@ bool BlockLifter::neverNegativeHere(const Polynomial& value) {
   return plain || proveNonNegative(value);
 }
 
-static bool isOnChip(const Variable& variable) {
-  return variable.kind == Variable::LocalArray || variable.kind == Variable::SharedArray ||
-         variable.kind == Variable::DynamicShared;
-}
+
 
 /// Notes what an access may touch. Nothing is said about shared and local memory here.
 void BlockLifter::touch(const Expr& load, bool isWrite, bool isRead, bool isAtomic) {
@@ -166,7 +154,7 @@ void BlockLifter::touch(const Expr& load, bool isWrite, bool isRead, bool isAtom
     bool isOwn = pointer.kind == Value::Pointer && isOnChip(out.kernel.variables[pointer.base]);
     if (isOwn)
       return;
-    unknown.emplace_back(load.location, "a pointer whose base is not known");
+    unknown.push_back({load.location, "a pointer whose base is not known", -1, isWrite});
     return;
   }
   const Variable& base = out.kernel.variables[pointer.base];
@@ -182,8 +170,8 @@ void BlockLifter::touch(const Expr& load, bool isWrite, bool isRead, bool isAtom
   made.element = base.type.element ? *base.type.element : base.type;
   made.location = load.location;
   if (!index || !(pointer.value + *index).isValid()) {
-    unknown.emplace_back(load.location, "a subscript of '" + base.name +
-                                            "' that is not affine: " + print(out.kernel, load.operands[1]));
+    unknown.push_back({load.location, "a subscript of '" + base.name + "' that is not affine: " + print(out.kernel, load.operands[1]),
+                       pointer.base, isWrite});
     return;
   }
   made.flat = pointer.value + *index;
@@ -203,8 +191,9 @@ void BlockLifter::touch(const Expr& load, bool isWrite, bool isRead, bool isAtom
 void BlockLifter::reads(const ExprRef& expr) {
   if (!expr)
     return;
-  if (expr->kind == ExprKind::Load)
-    return touch(*expr, false, true, false);
+  if (expr->kind == ExprKind::Load) return touch(*expr, false, true, false);
+  // The frontend leaves this where the old value of an atomic update is used.
+  if (expr->kind == ExprKind::Opaque && expr->text.empty()) usesAtomicResult = true;
   if (expr->kind == ExprKind::Variable && expr->variable >= 0 &&
       out.kernel.variables[expr->variable].kind == Variable::Global) {
     Expr load = *expr;
@@ -319,9 +308,12 @@ void BlockLifter::followLoop(const Stmt& stmt) {
     Value initial = start.count(counter) ? start[counter] : Value{};
     size_t index = out.loops.size();
     const std::string name = dim.name;
-    bool exact =
-        found && found->step.constant() && found->from.toIsl(dimNames()) && found->to.toIsl(dimNames());
-    if (exact) {
+        bool isDistributed = found && distribute(*found, dim);
+    bool exact = !isDistributed && found && found->step.constant() && found->from.toIsl(dimNames()) && found->to.toIsl(dimNames());
+    sourceLoops[name] = &stmt;
+    if (isDistributed) {
+      // Said by `dim`.
+    } else if (exact) {
       dim.from = found->isDown ? found->to : found->from;
       dim.to = found->isDown ? found->from + Polynomial(1) : found->to;
       dim.step = found->isDown ? Polynomial(1) : found->step;
@@ -357,8 +349,7 @@ void BlockLifter::followLoop(const Stmt& stmt) {
     held.kind = Value::Integer;
     held.value = Polynomial::symbol(name);
     environment[counter] = held;
-    if (!exact && found)
-      addConstraint(name, "<", found->to);
+        if (!exact && !isDistributed && found) addConstraint(name, "<", found->to);
   } else {
     for (const auto& [variable, times] : assigned)
       environment[variable] = Value{};
@@ -385,6 +376,29 @@ void BlockLifter::followLoop(const Stmt& stmt) {
     environment[variable] = Value{};
 }
 
+void BlockLifter::followAtomic(const Stmt& stmt) {
+  reads(stmt.value);
+  ++statements;
+  if (stmt.variable >= 0) {
+    usesAtomicResult = true;
+    environment[stmt.variable] = Value{};
+  }
+  if (!stmt.target || stmt.target->kind != ExprKind::Load) {
+    unknown.push_back({stmt.location, "an atomic update that is not modelled", -1, true});
+    return;
+  }
+  touch(*stmt.target, true, true, true);
+  Value pointer = evaluator().evaluate(stmt.target->operands[0]);
+  if (pointer.kind != Value::Pointer || isOnChip(out.kernel.variables[pointer.base])) return;
+  static const std::set<std::string> commutative{"atomicAdd", "atomicSub", "atomicMax", "atomicMin",
+                                                 "atomicAnd", "atomicOr",  "atomicXor"};
+  // Sums and differences commute, two different operations do not.
+  std::string function = stmt.text == "atomicSub" ? "atomicAdd" : stmt.text;
+  std::string& before = atomicOf.try_emplace(pointer.base, function).first->second;
+  mixesAtomics = mixesAtomics || !commutative.count(stmt.text) || before != function;
+  sumsFloatsAtomically = sumsFloatsAtomically || (function == "atomicAdd" && stmt.target->type.kind != Type::Int);
+}
+
 void BlockLifter::followStatement(const Stmt& stmt) {
   switch (stmt.kind) {
   case StmtKind::Block:
@@ -392,9 +406,10 @@ void BlockLifter::followStatement(const Stmt& stmt) {
   case StmtKind::Declare:
     reads(stmt.value);
     environment.erase(stmt.variable);
-    if (stmt.value)
+        if (stmt.value) {
       set(stmt.variable, evaluator().evaluate(stmt.value));
-    else if (out.kernel.variables[stmt.variable].extents.empty() &&
+      nameUnit(stmt.variable);
+    } else if (out.kernel.variables[stmt.variable].extents.empty() &&
              out.kernel.variables[stmt.variable].kind == Variable::Scalar)
       environment[stmt.variable] = Value{};
     return;
@@ -420,20 +435,11 @@ void BlockLifter::followStatement(const Stmt& stmt) {
     reads(stmt.value);
     if (stmt.target->kind == ExprKind::Load)
       touch(*stmt.target, true, stmt.text != "=", false);
-    else
-      unknown.emplace_back(stmt.location, "a store that is not modelled");
+    else if (stmt.target->kind != ExprKind::Member) unknown.push_back({stmt.location, "a store that is not modelled", -1, true});
     ++statements;
     return;
   case StmtKind::Atomic:
-    reads(stmt.value);
-    if (stmt.target && stmt.target->kind == ExprKind::Load)
-      touch(*stmt.target, true, true, true);
-    else
-      unknown.emplace_back(stmt.location, "an atomic update that is not modelled");
-    if (stmt.variable >= 0)
-      environment[stmt.variable] = Value{};
-    ++statements;
-    return;
+        return followAtomic(stmt);
   case StmtKind::Sync:
     reads(stmt.value);
     if (stmt.variable >= 0)
@@ -458,23 +464,6 @@ void BlockLifter::followStatement(const Stmt& stmt) {
 void BlockLifter::follow(const std::vector<StmtRef>& stmts) {
   for (const StmtRef& stmt : stmts)
     followStatement(*stmt);
-}
-
-/// Thread indices that an access does not depend on say nothing about it.
-void BlockLifter::dropIdleThreads() {
-  for (Access& access : out.accesses) {
-    std::set<std::string> used = access.flat.symbols();
-    used.merge(poly::namesIn(access.conditions));
-    for (const auto& name : access.loops)
-      if (std::find(threadNames.begin(), threadNames.end(), name) == threadNames.end()) {
-        used.merge(out.dim(name)->from.symbols());
-        used.merge(out.dim(name)->to.symbols());
-      }
-    std::erase_if(access.loops, [&](const std::string& name) {
-      return std::find(threadNames.begin(), threadNames.end(), name) != threadNames.end() &&
-             !used.count(name);
-    });
-  }
 }
 
 } // namespace retile::lift

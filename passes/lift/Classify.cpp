@@ -17,7 +17,7 @@ static bool mentionsVariable(const ExprRef& expr, int variable) {
 }
 
 /// `v += e`, `v = v + e`, `v = fmaf(a, b, v)`, `v = max(v, e)`: v once, as an operand of an associative operation.
-static bool isAccumulation(const Stmt& stmt) {
+bool Lifter::isAccumulation(const Stmt& stmt) {
   int variable = stmt.variable;
   if (stmt.text == "+=" || stmt.text == "-=" || stmt.text == "*=") return !mentionsVariable(stmt.value, variable);
   if (stmt.text != "=") return false;

@@ -26,6 +26,7 @@ void Lifter::proveIndependence() {
     if (!write.isWrite) continue;
     for (const Access& other : out.accesses) {
       if (other.array != write.array || (other.isWrite && &other < &write)) continue;
+      if (write.isAtomic && other.isAtomic) continue;
       auto a = poly::Map::parse(out.islAccess(write)), b = poly::Map::parse(out.islAccess(other, "@T"));
       auto conflicts = a && b ? a->conflictsWith(*b) : std::nullopt;
       auto distinct = poly::Map::parse(out.islParameters() + "{ S[" + tuple(first, write, "") + "] -> T[" +

@@ -33,6 +33,7 @@ void BlockLifter::resolveLaunch() {
       for (const Polynomial& piece : pieces.value_or(std::vector<Polynomial>{}))
         most = most ? Polynomial::maximum(*most, piece) : piece;
     }
+    if (out.accesses.empty()) bounded = false;
     if (!bounded || !most) {
       out.untestable = std::string("nothing says how many blocks there are along ") + "xyz"[dim.axis];
       return;
@@ -45,57 +46,42 @@ void BlockLifter::keepText(const Lifted& pointwise) {
   out.keepsText = true;
   out.level = transform::Level::Knobs;
   out.remarks = pointwise.remarks;
-  failed = false;
-  if (out.callSite && out.callSite->shared && !out.sharedBytes)
-    out.untestable = "the bytes of dynamic shared memory at the launch are not known";
-  if (out.untestable.empty() && !unknown.empty())
-    out.untestable = unknown.front().second;
+  out.sumsInAnyOrder = sumsFloatsAtomically;
+  std::string& why = out.untestable;
+  bool unknownShared = out.callSite && out.callSite->shared && !out.sharedBytes;
+  if (unknownShared) why = "the bytes of dynamic shared memory at the launch are not known";
+  if (why.empty() && !unknown.empty()) why = unknown.front().why;
   // What is opaque may touch memory of its own.
-  for (const auto& [at, why] : out.kernel.opaque)
-    if (out.untestable.empty())
-      out.untestable = why;
-  size_t reasons = out.remarks.size();
-  if (out.untestable.empty()) {
-    dropIdleThreads();
-    resolveLaunch();
-  }
-  if (out.untestable.empty()) {
-    delinearize();
-    if (!failed)
-      computeExtents();
-    if (failed)
-      out.untestable = out.remarks.back().text;
-    out.remarks.resize(reasons);
-    failed = false;
-  }
-  // The text runs as it did: arrays may overlap where they did.
-  std::erase_if(out.assumptions, [](const transform::Assumption& one) { return one.kind == "no-overlap"; });
-  if (!out.untestable.empty()) {
-    out.arrays.clear();
-    out.accesses.clear();
-    out.assumptions.clear();
-  }
+  if (why.empty() && !out.kernel.opaque.empty()) why = out.kernel.opaque.front().second;
+  if (why.empty() && usesAtomicResult) why = "the result depends on the order of atomic updates";
+  if (why.empty()) why = noAccesses;
+  if (why.empty()) return;
+  if (!noAccesses.empty()) out.accesses.clear();
+  out.arrays.clear();
+  out.assumptions.clear();
 }
 
 Lifted BlockLifter::run(const Lifted& pointwise) {
   model::Kernel& kernel = out.kernel;
+  const model::Kernel original = kernel;
   if (!kernel.text.whyNot.empty() || kernel.text.body.empty()) {
     out.remarks = pointwise.remarks;
     out.remarks.push_back({kernel.location, "its text cannot be kept: " + kernel.text.whyNot, true});
     return out;
   }
   std::vector<model::StmtRef> body = kernel.body;
-  if (!model::normalize(body))
-    kernel.body = body;
+  if (!model::normalize(body)) kernel.body = body;
+  model::collectAssigned(kernel.body, assignedInAll);
   readLaunch();
-  if (out.callSite && out.callSite->shared)
-    out.sharedBytes = hostValue(out.callSite->shared);
+  if (out.callSite && out.callSite->shared) out.sharedBytes = hostValue(out.callSite->shared);
   nameAxes();
   enterBlocks();
   enterThreads();
   follow(kernel.body);
-  keepText(pointwise);
-  return out;
+  liftBlocks(pointwise);
+  // A block index beside the unit that stands for it: they would have to be tied together.
+  bool retry = out.level == transform::Level::Knobs && !units.empty();
+  return retry ? BlockLifter(original, false).run(pointwise) : out;
 }
 
 } // namespace retile::lift

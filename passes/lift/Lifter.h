@@ -79,7 +79,8 @@ protected:
   void proveIndependence();
   static std::string describe(const Access& access);
   // Classify.cpp
-  void classifyLoops();
+    void classifyLoops();
+  static bool isAccumulation(const model::Stmt& stmt);
   bool meetsAcrossIterations(const Access& a, const Access& b, const Dim& loop);
   // Extents.cpp
   void computeExtents();

@@ -9,19 +9,6 @@
 
 namespace retile::transform {
 
-/// A name that occurs nowhere in the program that it will stand in.
-static std::string unusedName(const Lifted& lifted, const TransformPlan& plan, std::string wanted) {
-  auto taken = [&](const std::string& name) {
-    for (const auto& parameter : plan.parameters)
-      if (parameter.name == name)
-        return true;
-    return lifted.isSize(name) || lifted.kernel.reference.find(name) != std::string::npos;
-  };
-  while (taken(wanted))
-    wanted += "_";
-  return wanted;
-}
-
 void planKnobs(const Lifted& lifted, TransformPlan& plan) {
   const model::Kernel& kernel = lifted.kernel;
   std::int64_t threads = 1;

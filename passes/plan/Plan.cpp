@@ -52,6 +52,17 @@ std::set<std::string> jammedLoops(const Lifted& lifted) {
   return names;
 }
 
+std::string unusedName(const Lifted& lifted, const TransformPlan& plan, std::string wanted) {
+  auto taken = [&](const std::string& name) {
+    for (const auto& parameter : plan.parameters)
+      if (parameter.name == name) return true;
+    return lifted.isSize(name) || lifted.kernel.reference.find(name) != std::string::npos;
+  };
+  while (taken(wanted))
+    wanted += "_";
+  return wanted;
+}
+
 static void listLegal(const Lifted& lifted, TransformPlan& plan) {
   auto add = [&](const std::string& word) { plan.legal.push_back(word); };
   for (const Dim& dim : lifted.parallel)

@@ -26,7 +26,9 @@ struct Dim {
   model::Type type;                  ///< of the C++ variable
   // Parallel dimensions
   int axis = -1;                     ///< hardware axis 0..2 that the original maps it to
-  bool isStrided = false;            ///< the original runs a grid-stride or block-stride loop over it
+    bool isStrided = false;            ///< the original runs a grid-stride or block-stride loop over it
+  bool isDistributed = false;        ///< a loop of which every thread takes a part
+
   bool isBlockIndex = false;         ///< one block a value in the original
   Polynomial origin;                 ///< first value in the original's first thread
   Polynomial end;                    ///< the original launch reaches values below this (not for strided dimensions)
@@ -115,7 +117,9 @@ struct Lifted {
   bool hasLocalArrays = false;
   bool illDefined = false;           ///< a race or the like: there is nothing that a template could be checked against
   bool keepsText = false;            ///< the template is the kernel's own text (Kernel::text) with parameters in it
-  std::string untestable;            ///< why no test data can be made, else ""
+    bool blocksAreFree = false;        ///< of those: which block runs where is free, see passes/lift/BlockLift.cpp
+  bool sumsInAnyOrder = false;       ///< floating-point sums whose order differs from run to run in the original
+  std::string untestable;             ///< why no test data can be made, else ""
   const model::CallSite* callSite = nullptr;
 
   const Dim* dim(const std::string& name) const;

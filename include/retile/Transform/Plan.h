@@ -66,6 +66,7 @@ struct TransformPlan {
   std::set<std::int64_t> vectorAccesses; ///< accesses that move RUN elements at once
   std::vector<std::string> legal;    ///< words of the reports
   std::vector<TextLoopPlan> textLoops; ///< of templates that keep the kernel's text
+    std::string coarsen, persistent;   ///< of those: parameters that say which block runs where, "" for none
   std::optional<std::int64_t> textThreads; ///< of those: threads of __launch_bounds__
   std::string sharedBytes = "0";    ///< dynamic shared memory, over parameters
   bool rectangular = true;           ///< the domain is its hull
@@ -85,6 +86,9 @@ std::set<std::string> jammedLoops(const Lifted& lifted);
 
 /// Extent of a window dimension over the template's parameters, as "TILE_Y + 2".
 std::string windowExtent(const TransformPlan& plan, const WindowDim& dim);
+
+/// `wanted`, with underscores behind it where the program or the plan has such a name.
+std::string unusedName(const Lifted& lifted, const TransformPlan& plan, std::string wanted);
 
 /// "J" for "j"; a name that is not an identifier in capitals gets one.
 std::string upperName(const std::string& name);
