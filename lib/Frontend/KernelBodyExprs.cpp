@@ -48,6 +48,9 @@ ExprRef BodyBuilder::reference(const DeclRefExpr* expr) {
     return intLiteral(enumerator->getInitVal().getExtValue(), convertType(context, expr->getType()),
                       location(sources, expr->getExprLoc()));
   const auto* variable = dyn_cast<VarDecl>(decl);
+  // The default width of a shuffle, a number on every device there is.
+  if (variable && variable->getDeclName().isIdentifier() && variable->getName() == "warpSize" && variable->isDefinedOutsideFunctionOrMethod())
+    return intLiteral(32, convertType(context, expr->getType()), location(sources, expr->getExprLoc()));
   if (!variable) return opaque(expr, "use of '" + decl->getNameAsString() + "'");
   bool isDeviceMemory = variable->hasAttr<CUDAConstantAttr>() || variable->hasAttr<CUDADeviceAttr>() ||
                         variable->hasAttr<CUDASharedAttr>();

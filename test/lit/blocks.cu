@@ -4,6 +4,8 @@
 // RUN: %tune %t.retile --kernel onlineSoftmax --device cpu --verify-only 6 --size rows=5,cols=70 --quiet | %check %s --check-prefix=TUNE
 // RUN: %tune %t.retile --kernel scan --device cpu --verify-only 6 --size n=301 --quiet | %check %s --check-prefix=TUNE
 // RUN: %tune %t.retile --kernel histogram --device cpu --verify-only 6 --size n=9001 --quiet | %check %s --check-prefix=TUNE
+// RUN: %tune %t.retile --kernel layernorm_128 --device cpu --verify-only 6 --size rows=7,cols=75 --quiet | %check %s --check-prefix=TUNE
+// RUN: %tune %t.retile --kernel groupQuant --device cpu --verify-only 6 --size n=37 --quiet | %check %s --check-prefix=TUNE
 // RUN: %check %s --check-prefix=TEXT --input-file %t.retile/argmax.cuh
 
 // TUNE: verified=6 mismatched=0 failed=0
