@@ -21,20 +21,32 @@ std::string TemplateEmitter::sizeName(const std::string& symbol) {
   return extras.back().name;
 }
 
-std::string TemplateEmitter::number(const Polynomial& value, const std::map<std::string, std::string>& rename) {
-  return polynomialText(
-      value, Dialect::Device,
-      [&](const std::string& symbol) {
-        auto found = rename.find(symbol);
-        if (found != rename.end()) return found->second;
-        if (lifted.dim(symbol)) return symbol;
-        return sizeName(symbol);
-      },
-      [&](const Polynomial& product) -> std::string {
-        for (const auto& [argument, held] : lifted.arguments)
-          if (held == product) return argument;
-        return "";
-      });
+/// Whether the variable that holds a size or dimension is an unsigned int.
+bool TemplateEmitter::isUnsigned(const std::string& symbol) const {
+  auto wraps = [](const model::Type& type) { return type.kind == model::Type::Int && !type.isSigned && type.bits == 32; };
+  if (const Dim* dim = lifted.dim(symbol)) return wraps(dim->type);
+  for (const auto& [argument, value] : lifted.arguments)
+    if (value.asSymbol() == symbol)
+      for (const Variable& variable : lifted.kernel.variables)
+        if (variable.name == argument) return wraps(variable.type);
+  return false;
+}
+
+std::string TemplateEmitter::number(const Polynomial& value, const std::map<std::string, std::string>& rename, bool modulo) {
+  PolynomialNames naming;
+  naming.name = [&](const std::string& symbol) {
+    auto found = rename.find(symbol);
+    if (found != rename.end()) return found->second;
+    if (lifted.dim(symbol)) return symbol;
+    return sizeName(symbol);
+  };
+  naming.whole = [&](const Polynomial& product) -> std::string {
+    for (const auto& [argument, held] : lifted.arguments)
+      if (held == product) return argument;
+    return "";
+  };
+  naming.isUnsigned = [&](const std::string& symbol) { return isUnsigned(symbol); };
+  return polynomialText(value, Dialect::Device, naming, modulo);
 }
 
 std::string TemplateEmitter::globalText(const Access& access, const std::map<std::string, std::string>& rename) {
@@ -54,7 +66,7 @@ std::string TemplateEmitter::globalText(const Access& access, const std::map<std
   bool wide = access.indexBits > 32;
   for (size_t k = 0; k < access.subscripts.size(); ++k) {
     if (access.subscripts[k].isZero()) continue;
-    std::string subscript = number(access.subscripts[k], rename);
+    std::string subscript = number(access.subscripts[k], rename, true);
     if (k + 1 < access.subscripts.size()) {
       subscript = (wide ? "(long long)" + ("(" + subscript + ")") : factorText(subscript)) + " * " + factorText(number(array.strides[k]));
       offset += (offset.empty() ? "" : " + ") + subscript;

@@ -13,9 +13,22 @@ std::string factorText(const std::string& text) {
   return text;
 }
 
-std::string polynomialText(const Polynomial& value, Dialect dialect, const std::function<std::string(const std::string&)>& name,
-                           const std::function<std::string(const Polynomial&)>& whole) {
-  auto again = [&](const Polynomial& p) { return polynomialText(p, dialect, name, whole); };
+/// Whether the value may pass below zero in unsigned arithmetic.
+static bool mayWrap(const Polynomial& value, const PolynomialNames& names) {
+  bool subtracts = false, isUnsigned = false;
+  for (const auto& [monomial, coefficient] : value.monomials()) {
+    subtracts = subtracts || coefficient < 0;
+    for (const auto& part : monomial)
+      isUnsigned = isUnsigned || (value.atom(part)->kind == poly::Atom::Symbol && names.isUnsigned && names.isUnsigned(part));
+  }
+  return subtracts && isUnsigned;
+}
+
+std::string polynomialText(const Polynomial& value, Dialect dialect, const PolynomialNames& names, bool modulo) {
+  const auto& name = names.name;
+  const auto& whole = names.whole;
+  auto again = [&](const Polynomial& p) { return polynomialText(p, dialect, names); };
+  bool signedFirst = dialect == Dialect::Device && !modulo && mayWrap(value, names);
   std::vector<std::pair<Polynomial::Monomial, std::int64_t>> terms(value.monomials().begin(), value.monomials().end());
   // Positive terms first: "n - 1", not "-1 + n"; the constant last.
   std::sort(terms.begin(), terms.end(), [](const auto& a, const auto& b) {
@@ -23,7 +36,9 @@ std::string polynomialText(const Polynomial& value, Dialect dialect, const std::
     if (a.first.size() != b.first.size()) return a.first.size() > b.first.size();
     return a.first < b.first;
   });
-  std::string out;
+  // The first term decides in which type the sum is computed.
+  bool startsNegative = !terms.empty() && terms.front().second < 0;
+  std::string out = signedFirst && startsNegative ? "0LL" : "";
   for (const auto& [monomial, coefficient] : terms) {
     std::string product;
     if (whole && monomial.size() > 1) {
@@ -59,6 +74,7 @@ std::string polynomialText(const Polynomial& value, Dialect dialect, const std::
       }
     std::int64_t magnitude = coefficient < 0 ? -coefficient : coefficient;
     out += coefficient < 0 ? (out.empty() ? "-" : " - ") : (out.empty() ? "" : " + ");
+    if (signedFirst && out.empty()) out = "(long long)";
     if (product.empty()) out += std::to_string(magnitude);
     else out += magnitude == 1 ? product : std::to_string(magnitude) + " * " + product;
   }

@@ -31,7 +31,8 @@ std::string TemplateEmitter::unique(const std::string& wanted) {
 
 void TemplateEmitter::line(const std::string& text) { body += std::string(static_cast<size_t>(depth) * 2, ' ') + text + "\n"; }
 
-std::string TemplateEmitter::upperBound(const Dim& dim) const {
+/// The hull's bound as a signed number: below the lower one, and below zero, where the domain is empty.
+std::string TemplateEmitter::upperValue(const Dim& dim) const {
   auto& self = const_cast<TemplateEmitter&>(*this);
   std::string text;
   auto least = [&](const std::string& one) { text = text.empty() ? one : "retile::smaller(" + text + ", " + one + ")"; };
@@ -49,18 +50,22 @@ std::string TemplateEmitter::upperBound(const Dim& dim) const {
       argument = self.unique("end_" + dim.name);
       self.extras.push_back({argument, dim.type.name, dim.end});
     }
-    least("(" + argument + " - 1)");
+    bool wraps = dim.type.kind == model::Type::Int && !dim.type.isSigned;
+    least((wraps ? "((long long)" : "(") + argument + " - 1)");
   }
-  return "(" + dim.type.name + ")" + text;
+  return text;
 }
 
-std::string TemplateEmitter::lowerBound(const Dim& dim) const {
+std::string TemplateEmitter::lowerValue(const Dim& dim) const {
   auto& self = const_cast<TemplateEmitter&>(*this);
   Polynomial least = dim.lower[0];
   for (const Polynomial& piece : dim.lower)
     least = Polynomial::minimum(least, piece);
-  return "(" + dim.type.name + ")" + factorText(self.number(least));
+  return factorText(self.number(least));
 }
+
+std::string TemplateEmitter::upperBound(const Dim& dim) const { return "(" + dim.type.name + ")" + upperValue(dim); }
+std::string TemplateEmitter::lowerBound(const Dim& dim) const { return "(" + dim.type.name + ")" + lowerValue(dim); }
 
 /// `value`, but not outside of the dimension's hull.
 std::string TemplateEmitter::clamped(const Dim& dim, const std::string& value) const {
@@ -73,6 +78,11 @@ std::string TemplateEmitter::orAllInside(const std::string& test) const { return
 
 /// The test that `value` lies in the dimension's hull.
 std::string TemplateEmitter::inBounds(const Dim& dim, const std::string& value) const {
+  bool wraps = dim.type.kind == model::Type::Int && !dim.type.isSigned;
+  // Threads of an empty domain have not left; -1 as an unsigned bound would let all of them in.
+  if (guarded && wraps && mayBeEmpty(dim))
+    return "(long long)" + factorText(value) + " <= (long long)" + upperValue(dim) +
+           (needsLower(dim) ? " && " + value + " >= " + lowerBound(dim) : "");
   return value + " <= " + upperBound(dim) + (needsLower(dim) ? " && " + value + " >= " + lowerBound(dim) : "");
 }
 
@@ -106,7 +116,7 @@ void TemplateEmitter::coordinates() {
     if (!one.tiled) {
       line("const " + type + " " + dim.name + " = (" + type + ")blockIdx." + axis + plus + ";");
       if (!isExact(dim))
-        line("if (" + dim.name + " > " + upperBound(dim) + (needsLower(dim) ? " || " + dim.name + " < " + lowerBound(dim) : "") + ") return;");
+        line("if ((long long)" + dim.name + " > (long long)" + upperValue(dim) + (needsLower(dim) ? " || " + dim.name + " < " + lowerBound(dim) : "") + ") return;");
       continue;
     }
     const Names& own = names.at(one.name);
@@ -120,7 +130,7 @@ void TemplateEmitter::coordinates() {
     line("const " + type + " " + own.origin + " = " + block + " * TILE_" + one.upper + plus + ";");
     line("const int " + own.thread + " = threadIdx." + axis + ";");
     if (mayBeEmpty(dim) && !guarded)
-      line("if ((long long)(" + upperBound(dim) + ") < (long long)(" + lowerBound(dim) + ") || (long long)" + own.origin + " > (long long)(" + upperBound(dim) + ")) return;");
+      line("if ((long long)" + upperValue(dim) + " < (long long)" + lowerValue(dim) + " || (long long)" + own.origin + " > (long long)" + upperValue(dim) + ") return;");
   }
 }
 

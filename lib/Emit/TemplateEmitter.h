@@ -63,6 +63,8 @@ private:
   void skipOutside();
   void closeTileLoops();
   void tiles();
+  std::string upperValue(const Dim& dim) const;
+  std::string lowerValue(const Dim& dim) const;
   std::string upperBound(const Dim& dim) const;
   std::string lowerBound(const Dim& dim) const;
   std::string orAllInside(const std::string& test) const;
@@ -103,7 +105,8 @@ private:
   std::string accessText(std::int64_t index);
   std::string globalText(const Access& access, const std::map<std::string, std::string>& rename = {});
   std::string tileText(const transform::StagePlan& stage, const Access& access);
-  std::string number(const Polynomial& value, const std::map<std::string, std::string>& rename = {});
+  bool isUnsigned(const std::string& symbol) const;
+  std::string number(const Polynomial& value, const std::map<std::string, std::string>& rename = {}, bool modulo = false);
   std::string sizeName(const std::string& symbol);
   std::string itemIndices() const;
 

@@ -14,6 +14,12 @@ using model::Type;
 
 static bool isWholeNumber(const Type& type) { return type.kind == Type::Int || type.kind == Type::Bool; }
 
+/// `(long long)u`: what has wrapped below zero stays huge.
+static bool isWideningOfUnsigned(const Expr& cast) {
+  const Type& from = cast.operands[0]->type;
+  return from.kind == Type::Int && !from.isSigned && from.bits < cast.type.bits;
+}
+
 static bool isPowerOfTwo(std::int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
 
 std::optional<Polynomial> Evaluator::integer(const ExprRef& expr) const {
@@ -73,7 +79,8 @@ Value Evaluator::evaluate(const ExprRef& expr) const {
     // A narrow type would cut bits off; 32 bits and more hold every index by the no-overflow assumption.
     if (to.bits < 32 && to.bits < from.bits) return unknown;
     // A negative number becomes huge in an unsigned type, unless it is only an index on its way (comparisons look
-    // through casts themselves).
+    // through casts themselves): then it is taken modulo 2^bits, and a wider type has to see the same number.
+    if (isWideningOfUnsigned(*expr) && !prove(*inner)) return unknown;
     return whole(inner);
   }
   case ExprKind::Unary:
@@ -122,7 +129,7 @@ Value Evaluator::evaluate(const ExprRef& expr) const {
 /// Through conversions between whole numbers: the number before them.
 static ExprRef number(ExprRef expr) {
   while (expr->kind == ExprKind::Cast && isWholeNumber(expr->type) && isWholeNumber(expr->operands[0]->type) &&
-         expr->type.bits >= 32)
+         expr->type.bits >= 32 && !isWideningOfUnsigned(*expr))
     expr = expr->operands[0];
   return expr;
 }

@@ -205,7 +205,10 @@ void planStage(const Lifted& lifted, TransformPlan& plan) {
     // Whole vectors: the row begins at a multiple of the tile, and so does every tile.
     const Dim* moving = last.terms.size() == 1 && last.terms[0].second == 1 ? lifted.dim(last.terms[0].first) : nullptr;
     bool zeroBased = moving && (moving->kind == Dim::Parallel && !plan.loop(moving->name) ? moving->origin.isZero() : moving->from.isZero());
-    stage.canVectorize = moving && zeroBased && last.origin.isZero() && last.spread == 0 && bytes < 16 && (bytes & (bytes - 1)) == 0;
+    // A dimension of one block a value has no tile to align.
+    const DimPlan* parallel = moving ? plan.dim(moving->name) : nullptr;
+    bool hasTile = moving && (parallel ? parallel->tiled : plan.loop(moving->name) != nullptr);
+    stage.canVectorize = hasTile && zeroBased && last.origin.isZero() && last.spread == 0 && bytes < 16 && (bytes & (bytes - 1)) == 0;
     plan.parameters.push_back({"STAGE_" + stage.upper, "1: the tile of " + name + " goes through shared memory", {0, 1}, 0});
     plan.parameters.push_back({"PAD_" + stage.upper, "elements of padding behind each row of the tile of " + name, {0, 16 / bytes}, 0});
     plan.constraints.emplace_back("STAGE_" + stage.upper + " == 1 || PAD_" + stage.upper + " == 0", "no padding without staging");

@@ -169,7 +169,10 @@ class Generator:
         return pick(r, [(binary("<", V, N), 12), (binary("<=", V, binary("-", N, one)), 1), (binary(">", N, V), 1), (X("un", "!", binary(">=", V, N)), 1),
                         (binary("<", V, binary("-", N, leaf("3"))), 0.7), (binary("<", X("cast", "unsigned", V), N), 1),
                         (binary("<", binary("*", leaf("2"), V), N), 0.6), (binary("<", V, leaf("16")), 0.3), (binary("!=", V, N), 0.2),
-                        (binary("<", V, leaf(r.choice(SIZES))), 0.4), (binary("<", binary("-", V, one), N), 0.3)])
+                        (binary("<", V, leaf(r.choice(SIZES))), 0.4), (binary("<", binary("-", V, one), N), 0.3),
+                        (binary("<", X("cast", "long long", binary("-", V, leaf(r.choice(["1", "1u"])))), N), 0.3),
+                        (binary("<", binary("-", N, V), leaf(r.choice(["5", "n"]))), 0.2), (binary("<", binary("+", V, leaf("2")), N), 0.5),
+                        (binary("&&", binary("<", V, N), binary("!=", V, leaf("3"))), 0.3), (binary("||", binary("<", V, leaf("3")), binary("<", binary("+", V, one), N)), 0.2)])
 
     def wrap(self, body):
         """Guards around the body: nested, combined, or early returns."""
@@ -400,7 +403,7 @@ class Generator:
         r = self.r
         if depth > 2 or self.chance(0.3):
             return pick(r, [(self.readFloat(), 8), (leaf(r.choice(["0.5f", "2.0f", "1.5f", "-0.25f", "3.0f"])), 2), (leaf("alpha"), 1),
-                            (X("cast", "float", leaf(r.choice(self.ints)[0])), 0.7), (leaf(r.choice(self.floats)) if self.floats else leaf("1.0f"), 2)])
+                            (X("cast", "float", leaf(r.choice(self.ints)[0])), 0.7), (X("cast", "float", self.builtin()), 0.15), (leaf(r.choice(self.floats)) if self.floats else leaf("1.0f"), 2)])
         form = r.random()
         if form < 0.62:
             return binary(r.choice("++-**"), self.value(depth + 1), self.value(depth + 1))
@@ -423,6 +426,13 @@ class Generator:
                 (f"__device__ float blend_{self.k.name}(float a, float b) {{ float s = 0; for (int u = 0; u < 3; ++u) s = s * a + b; return s; }}", 1)])))
         f = lambda: X("cast", "float", self.value(depth + 1))
         return X("call", "blend_" + self.k.name, f(), f())
+
+    def builtin(self):
+        """The global id spelled out where it is used, shifted and widened."""
+        x = leaf("blockIdx.x * blockDim.x + threadIdx.x")
+        if self.chance(0.5):
+            x = binary("-", x, leaf(self.r.choice(["5", "1", "n"])))
+        return X("cast", self.r.choice(["int", "size_t", "long long", "unsigned"]), x)
 
     def readFloat(self):
         x = self.read()
@@ -538,7 +548,7 @@ class Generator:
         outer = r.choice(self.ints)[0]
         S_ = leaf(cast(size))
         form = pick(r, [("up", 10), ("le", 1), ("from1", 1), ("down", 1), ("tri", 1.3), ("triUp", 1), ("step2", 1), ("ne", 0.3), ("inner", 0.6), ("while", 0.4),
-                        ("stepk", 0.2 if self.wild else 0), ("down2", 0.2), ("zero", 0.2)])
+                        ("stepk", 0.2 if self.wild else 0), ("down2", 0.2), ("zero", 0.2), ("less", 0.5), ("more", 0.3)])
         self.feature("loop " + form)
         heads = {
             "up": [f"for ({t} {v} = 0; {v} < ", S_, f"; {r.choice([f'++{v}', f'{v}++', f'{v} += 1'])})"],
@@ -552,6 +562,8 @@ class Generator:
             "inner": [f"for (int {v} = ", leaf(f"(int){outer}"), f"; {v} < ", X("call", "min", leaf(f"(int){size}"), binary("+", leaf(f"(int){outer}"), leaf("3"))), f"; ++{v})"],
             "stepk": [f"for ({t} {v} = 0; {v} < ", S_, f"; {v} += ", leaf(cast(r.choice(SIZES))), ")"],
             "down2": [f"for (int {v} = (int){size} - 1; {v} > 0; {v} -= 2)"],
+            "less": [f"for (int {v} = 0; {v} < (int)", leaf(outer), f" - {r.choice(['1', '3'])}; ++{v})"],
+            "more": [f"for (int {v} = (int)", leaf(outer), f" - 2; {v} < ", leaf(f"(int){size}"), f"; ++{v})"],
             "zero": [f"for ({t} {v} = 0; {v} < 1; ++{v})"],
         }
         before = self.ints

@@ -21,7 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TRACED = [{"n": 7, "m": 5, "k": 4, "ld": 9}, {"n": 5, "m": 9, "k": 3, "ld": 11}, {"n": 4, "m": 4, "k": 6, "ld": 7}, {"n": 1, "m": 3, "k": 2, "ld": 3},
           {"n": 150, "m": 6, "k": 3, "ld": 12}]
 VERIFIED = [{"n": 37, "m": 13, "k": 7, "ld": 41}, {"n": 9, "m": 33, "k": 12, "ld": 35}, {"n": 16, "m": 16, "k": 16, "ld": 16},
-            {"n": 67, "m": 5, "k": 3, "ld": 70}, {"n": 5, "m": 21, "k": 4, "ld": 32}, {"n": 131, "m": 3, "k": 2, "ld": 131}]
+            {"n": 1, "m": 7, "k": 1, "ld": 9}, {"n": 67, "m": 5, "k": 3, "ld": 70}, {"n": 5, "m": 21, "k": 4, "ld": 32}, {"n": 131, "m": 3, "k": 2, "ld": 131}]
 
 
 class Stopped(Exception):
@@ -96,6 +96,13 @@ class Judge:
         manifest = self.manifest()
         lifted = [k for k in kernels if k.name in manifest]
         if lifted:
+            if len(lifted) > 1 and self.isRejected():
+                # One entry makes the whole manifest invalid.
+                for k in lifted:
+                    found, one = self.judge([k], choice)
+                    findings += found
+                    facts.update(one)
+                return findings, facts
             if self.trace:
                 findings += self.traced(lifted, manifest)
             findings += self.verify(lifted, manifest, facts, choice)
@@ -114,6 +121,11 @@ class Judge:
                 return {entry["kernel"].split("<")[0]: entry for entry in json.load(file)["kernels"]}
         except FileNotFoundError:
             return {}
+
+    def isRejected(self):
+        code, _, err = self.programs.run([self.bin / "kernel-tune", self.path("out"), "--device", "cpu", "--verify-only", 1, "--kernel", "-"], 60,
+                                         {"RETILE_CACHE": self.cache, **self.sanitized}, 0)
+        return code == 2 and "manifest.json: /" in err
 
     def templatize(self, kernels):
         subprocess.run(["rm", "-rf", self.path("out")])
@@ -189,9 +201,20 @@ class Judge:
                 finding = self.compare(seen, entry, TRACED[seen["sizes"]])
             except Unknown:
                 continue
+            if finding and finding[0] == "outside" and self.hasDead(next(k for k in kernels if k.name == seen["kernel"])):
+                continue
             if finding and not any(f[0] == seen["kernel"] for f in findings):
                 findings.append((seen["kernel"],) + finding)
         return findings
+
+    def isDead(self, name, body):
+        """Whether a local is assigned and never used: the compiler drops what only it needs."""
+        uses = len(re.findall(rf"\b{name}\b(?!\s*(\[\w+\])?\s*[-+*/^|&]?=[^=])", body))
+        return uses == 0
+
+    def hasDead(self, kernel):
+        body = kernel.bodyText()
+        return any(self.isDead(name, body) for name in re.findall(r"\b([vstw]\d+)(?:\[\d\])?(?: =|;)", body))
 
     def compare(self, seen, entry, sizes):
         names = {s["name"]: sizes.get(s["name"], s.get("default")) for s in entry["sizes"]}
@@ -252,6 +275,8 @@ class Judge:
                 findings.append((name, "mismatch", f"{at}: {' | '.join(one['details'])}"))
             elif one["failed"]:
                 findings.append((name, "failed", f"{at}: {' | '.join(one['details'])}"))
-        if code not in (0, 1, 2):
+        if code == 2 and "manifest.json" in err:
+            findings.append((next(iter(manifest)) if len(manifest) == 1 else "batch", "crash", f"a manifest that kernel-tune rejects: {err.strip()[-300:]}"))
+        elif code not in (0, 1, 2):
             findings.append((next(iter(manifest)) if len(manifest) == 1 else "batch", "crash", f"kernel-tune: exit code {code}: {err.strip()[-300:]}"))
         return findings
