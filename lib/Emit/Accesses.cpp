@@ -21,9 +21,11 @@ std::string TemplateEmitter::sizeName(const std::string& symbol) {
   return extras.back().name;
 }
 
-/// Whether the variable that holds a size or dimension is an unsigned int.
-bool TemplateEmitter::isUnsigned(const std::string& symbol) const {
-  auto wraps = [](const model::Type& type) { return type.kind == model::Type::Int && !type.isSigned && type.bits == 32; };
+/// Whether the variable that holds a size or dimension is an unsigned int, or a wider unsigned number.
+bool TemplateEmitter::isUnsigned(const std::string& symbol, int mostBits) const {
+  auto wraps = [&](const model::Type& type) {
+    return type.kind == model::Type::Int && !type.isSigned && type.bits >= 32 && type.bits <= mostBits;
+  };
   if (const Dim* dim = lifted.dim(symbol)) return wraps(dim->type);
   for (const auto& [argument, value] : lifted.arguments)
     if (value.asSymbol() == symbol)

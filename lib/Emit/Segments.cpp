@@ -71,15 +71,28 @@ void TemplateEmitter::nodes(const std::vector<StmtRef>& stmts) {
   flush();
 }
 
+/// `counter op bound` as numbers, whatever the types: C compares -1 with an unsigned number as the largest one.
+std::string TemplateEmitter::loopTest(const Dim& dim, const char* op, const Polynomial& bound) {
+  bool mayBeNegative = false, mixes = false;
+  for (const auto& [monomial, coefficient] : bound.monomials()) {
+    mayBeNegative = mayBeNegative || coefficient < 0 || (!monomial.empty() && bound.atom(monomial[0])->kind != poly::Atom::Symbol);
+    for (const auto& part : monomial)
+      mixes = mixes || isUnsigned(part, 64);
+  }
+  if (dim.type.isSigned) return dim.name + op + (mixes ? "(" + dim.type.name + ")(" + number(bound) + ")" : number(bound));
+  if (!mayBeNegative) return dim.name + op + number(bound);
+  return "(long long)" + dim.name + op + "(long long)(" + number(bound) + ")";
+}
+
 void TemplateEmitter::loopHeader(const Stmt& stmt) {
   const Dim& dim = lifted.loops[stmt.variable];
   const std::string& name = dim.name;
   auto step = dim.step.constant();
   if (!stmt.pragma.empty()) line("RETILE_UNROLL");
   if (step && *step < 0)
-    line("for (" + dim.type.name + " " + name + " = " + number(dim.to - Polynomial(1)) + "; " + name + " >= " + number(dim.from) + "; --" + name + ") {");
+    line("for (" + dim.type.name + " " + name + " = " + number(dim.to - Polynomial(1)) + "; " + loopTest(dim, " >= ", dim.from) + "; --" + name + ") {");
   else
-    line("for (" + dim.type.name + " " + name + " = " + number(dim.from) + "; " + name + " < " + number(dim.to) + "; " + name +
+    line("for (" + dim.type.name + " " + name + " = " + number(dim.from) + "; " + loopTest(dim, " < ", dim.to) + "; " + name +
          " += " + number(dim.step) + ") {");
 }
 
@@ -101,7 +114,10 @@ void TemplateEmitter::loopNode(const Stmt& stmt) {
   std::string tile = tiled->staged ? "TILE_" + upper : "1", stages = tiled->staged ? "STAGES_" + upper : "1";
   line("retile::forTiles<" + tile + ", " + stages + ", UNROLL_" + upper + ", (" + (any.empty() ? "false" : any + " > 0") + ")>(");
   ++depth;
-  line("(" + type + ")(" + number(dim.from) + "), (" + type + ")(" + number(dim.to) + "),");
+  // No steps below the first: as an unsigned number, a bound below zero would be many.
+  std::string from = number(dim.from), to = number(dim.to);
+  if (!dim.type.isSigned && !lifted.neverNegative(dim.to)) to = "retile::larger(" + from + ", " + to + ")";
+  line("(" + type + ")(" + from + "), (" + type + ")(" + to + "),");
   line("[&](int slot, " + type + " " + start + ") {");
   ++depth;
   names[dim.name].origin = start;

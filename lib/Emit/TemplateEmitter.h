@@ -79,6 +79,7 @@ private:
   void findCarried();
   void nodes(const std::vector<model::StmtRef>& stmts);
   void loopNode(const model::Stmt& stmt);
+  std::string loopTest(const Dim& dim, const char* op, const Polynomial& bound);
   void loopHeader(const model::Stmt& stmt);
   void points(const std::vector<model::StmtRef>& stmts);
   void itemLoops(const std::function<void()>& inner, bool runs);
@@ -105,7 +106,7 @@ private:
   std::string accessText(std::int64_t index);
   std::string globalText(const Access& access, const std::map<std::string, std::string>& rename = {});
   std::string tileText(const transform::StagePlan& stage, const Access& access);
-  bool isUnsigned(const std::string& symbol) const;
+  bool isUnsigned(const std::string& symbol, int mostBits = 32) const;
   std::string number(const Polynomial& value, const std::map<std::string, std::string>& rename = {}, bool modulo = false);
   std::string sizeName(const std::string& symbol);
   std::string itemIndices() const;

@@ -270,7 +270,7 @@ class Generator:
 
     # Arrays and accesses
     def dimStride(self, size):
-        return pick(self.r, [(size, 12), ("ld", 3), (f"({size} + 2)", 0.7), ("16", 0.7), ("32", 0.5), (f"(2 * {size})", 0.3), (self.r.choice(SIZES), 0.3)])
+        return pick(self.r, [(size, 20), ("ld", 4), (f"({size} + 2)", 0.7), ("16", 0.7), ("32", 0.5), (f"(2 * {size})", 0.3), (self.r.choice(SIZES), 0.3)])
 
     def newArray(self, vars, isOut):
         self.made += 1
@@ -325,7 +325,7 @@ class Generator:
         r, V = self.r, leaf(v)
         one = leaf("1")
         return pick(r, [
-            (V, 14), (binary("+", V, one), 2), (binary("-", V, one), 2 if "interior" in self.k.features else 0.5), (binary("+", V, leaf("2")), 0.5),
+            (V, 26), (binary("+", V, one), 2), (binary("-", V, one), 2 if "interior" in self.k.features else 0.5), (binary("+", V, leaf("2")), 0.5),
             (binary("-", binary("-", leaf(size), one), V), 0.6), (binary("*", leaf("2"), V), 0.5), (binary("/", V, leaf("2")), 0.4 if risky else 0.1),
             (binary("%", V, leaf("4")), 0.3 if risky else 0.1), (binary(">>", V, one), 0.2), (binary("&", V, leaf("7")), 0.15),
             (X("call", "min", X("cast", "int", binary("+", V, one)), X("cast", "int", binary("-", leaf(size), one))), 0.5),
