@@ -111,7 +111,7 @@ void TemplateEmitter::vectorPoints(const std::vector<StmtRef>& stmts) {
       std::set<std::string> declared;
       auto declareRun = [&](std::int64_t n) {
         const Access& access = lifted.accesses[static_cast<size_t>(n)];
-        if (declared.insert(segment.runs[n]).second) line(access.element.name + " " + segment.runs[n] + "[" + RUN + "];");
+        if (declared.insert(segment.runs[n]).second) line("alignas(" + RUN + " * sizeof(" + access.element.name + ")) " + access.element.name + " " + segment.runs[n] + "[" + RUN + "];");
       };
       for (std::int64_t n : runs.loads) {
         declareRun(n);

@@ -12,7 +12,9 @@ static ExprRef intLiteral(std::int64_t value, model::Type type, model::Location 
   auto expr = std::make_shared<model::Expr>();
   expr->kind = ExprKind::IntLiteral;
   expr->value = value;
-  expr->text = std::to_string(value);
+  // The type decides how what it meets is converted: `i - 1u` wraps below zero.
+  const char* suffix = type.kind != model::Type::Int || type.bits < 32 ? "" : type.bits > 32 ? (type.isSigned ? "LL" : "ULL") : type.isSigned ? "" : "u";
+  expr->text = std::to_string(value) + suffix;
   expr->type = std::move(type);
   expr->location = std::move(at);
   return expr;

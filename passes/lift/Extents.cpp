@@ -24,6 +24,14 @@ void Lifter::computeExtents() {
       std::int64_t declared = 1;
       for (auto extent : variable.extents)
         declared *= extent;
+      // Beyond what is declared the original reads what happens to lie there.
+      Polynomial rest = Polynomial(declared - 1) - last;
+      Evaluator evaluate = evaluator();
+      if (!out.neverNegative(rest)) {
+        bool canTest = rest.toIsl({}) && !rest.constant() && evaluate.isSizesOnly(rest);
+        if (canTest) evaluate.assume(rest, name + " is declared with " + std::to_string(declared) + " elements");
+        else return fail(out.kernel.location, "'" + name + "' has " + std::to_string(declared) + " elements and is used up to [" + last.toText() + "]");
+      }
       array.extent = Polynomial(declared);
     }
   }

@@ -111,7 +111,7 @@ Expected<std::string> CpuCompiler::options(const std::string& text) {
       flags.standard.find("20") != std::string::npos || flags.standard.find("23") != std::string::npos ? "20"
                                                                                                        : "17";
   std::string list = "-x\nc++\n-std=gnu++" + standard +
-                     "\n-O1\n-w\n-fPIC\n-fvisibility=hidden\n-ffp-contract=off\n-fno-strict-aliasing\n-fno-"
+                     "\n-O1\n-w\n-fPIC\n-fvisibility=hidden\n-ffp-contract=off\n-fno-math-errno\n-fno-strict-aliasing\n-fno-"
                      "delete-null-pointer-checks\n-fwrapv\n";
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("fma"))
