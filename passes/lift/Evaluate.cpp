@@ -51,6 +51,17 @@ std::optional<Polynomial> Evaluator::binary(const Expr& expr) const {
   return std::nullopt;
 }
 
+/// Indices of threads and blocks are never negative, nor are sums and products of such numbers.
+bool Evaluator::isNeverNegative(const ExprRef& expr) const {
+  static const std::set<std::string> keeping{"+", "*", "/", "%", "&", ">>", "<<"};
+  if (expr->kind == ExprKind::Builtin) return true;
+  if (expr->kind == ExprKind::Cast && isWholeNumber(expr->type) && isNeverNegative(expr->operands[0])) return true;
+  if (expr->kind == ExprKind::Binary && keeping.count(expr->text) && isNeverNegative(expr->operands[0]) && isNeverNegative(expr->operands[1]))
+    return true;
+  auto value = integer(expr);
+  return value && prove(*value);
+}
+
 Value Evaluator::evaluate(const ExprRef& expr) const {
   Value unknown, result;
   result.kind = Value::Integer;
@@ -80,7 +91,7 @@ Value Evaluator::evaluate(const ExprRef& expr) const {
     if (to.bits < 32 && to.bits < from.bits) return unknown;
     // A negative number becomes huge in an unsigned type, unless it is only an index on its way (comparisons look
     // through casts themselves): then it is taken modulo 2^bits, and a wider type has to see the same number.
-    if (isWideningOfUnsigned(*expr) && !prove(*inner)) return unknown;
+    if (isWideningOfUnsigned(*expr) && !isNeverNegative(expr->operands[0])) return unknown;
     return whole(inner);
   }
   case ExprKind::Unary:

@@ -36,6 +36,7 @@ public:
   std::optional<std::string> condition(const model::ExprRef& expr, bool negated = false) const;
 
 private:
+  bool isNeverNegative(const model::ExprRef& expr) const;
   std::optional<Polynomial> binary(const model::Expr& expr) const;
   std::optional<std::string> comparison(const model::Expr& expr, bool negated) const;
 };

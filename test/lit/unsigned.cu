@@ -1,6 +1,6 @@
 // Differences of unsigned numbers that pass below zero on their way: the template computes what the original does.
 // RUN: %templatize %s -o %t.retile --explain | %check %s
-// RUN: %tune %t.retile --device cpu --verify-only 4 --size n=37 --size n=1 --quiet | %check %s --check-prefix=TUNE
+// RUN: %tune %t.retile --device cpu --verify-only 4 --size n=37,k=37 --size n=1,k=1 --quiet | %check %s --check-prefix=TUNE
 
 #include <cuda_runtime.h>
 
@@ -49,3 +49,11 @@ __global__ void value(const float* x, float* y, int n) {
   if (i < n) y[i] = x[i] + (float)(size_t)(blockIdx.x * blockDim.x + threadIdx.x - 5);
 }
 void launchValue(const float* x, float* y, int n) { value<<<(n + 63) / 64, 64>>>(x, y, n); }
+
+// The suffix of a literal makes the difference unsigned.
+// TUNE: literal at k=37: verified=4 mismatched=0 failed=0
+__global__ void literal(const float* x, float* y, long long k) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if ((long long)(i - 1u) < k) y[i] = x[i];
+}
+void launchLiteral(const float* x, float* y, long long k) { literal<<<(k + 63) / 64, 64>>>(x, y, k); }
