@@ -11,8 +11,12 @@ add_library(retileFlags INTERFACE)
 target_include_directories(retileFlags INTERFACE ${CMAKE_SOURCE_DIR}/include)
 target_compile_options(retileFlags INTERFACE ${RETILE_WARNINGS})
 if(RETILE_SANITIZE)
-  target_compile_options(retileFlags INTERFACE -fsanitize=address,undefined -fno-omit-frame-pointer)
+  target_compile_options(retileFlags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   target_link_options(retileFlags INTERFACE -fsanitize=address,undefined)
+endif()
+
+if(RETILE_FUZZERS)
+  target_compile_options(retileFlags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
 function(retile_library name)

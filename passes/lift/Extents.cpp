@@ -27,7 +27,10 @@ void Lifter::computeExtents() {
       // Beyond what is declared the original reads what happens to lie there.
       Polynomial rest = Polynomial(declared - 1) - last;
       Evaluator evaluate = evaluator();
-      if (!out.neverNegative(rest)) {
+      bool within = true;
+      for (const Access& access : out.accesses)
+        within = within && (access.array != name || provedAt(access, Polynomial(declared - 1) - access.flat));
+      if (!within && !out.neverNegative(rest)) {
         bool canTest = rest.toIsl({}) && !rest.constant() && evaluate.isSizesOnly(rest);
         if (canTest) evaluate.assume(rest, name + " is declared with " + std::to_string(declared) + " elements");
         else return fail(out.kernel.location, "'" + name + "' has " + std::to_string(declared) + " elements and is used up to [" + last.toText() + "]");
