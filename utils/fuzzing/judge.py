@@ -93,16 +93,13 @@ class Judge:
     def judge(self, kernels, choice=0):
         """Findings and what was seen, kernel by kernel: {name: facts}."""
         facts, findings = self.templatize(kernels)
+        if facts is None:
+            return self.each(kernels, choice)
         manifest = self.manifest()
         lifted = [k for k in kernels if k.name in manifest]
         if lifted:
             if len(lifted) > 1 and self.isRejected():
-                # One entry makes the whole manifest invalid.
-                for k in lifted:
-                    found, one = self.judge([k], choice)
-                    findings += found
-                    facts.update(one)
-                return findings, facts
+                return self.each(kernels, choice)   # one entry makes the whole manifest invalid
             if self.trace:
                 findings += self.traced(lifted, manifest)
             findings += self.verify(lifted, manifest, facts, choice)
@@ -110,6 +107,14 @@ class Judge:
             for file in files:
                 if file.endswith(".so"):
                     os.unlink(os.path.join(folder, file))
+        return findings, facts
+
+    def each(self, kernels, choice):
+        findings, facts = [], {}
+        for k in kernels:
+            found, one = self.judge([k], choice)
+            findings += found
+            facts.update(one)
         return findings, facts
 
     def path(self, name):
@@ -142,21 +147,8 @@ class Judge:
         missing = [k for k in kernels if k.name not in facts]
         if code in (0, 1) and not missing:
             return facts, findings
-        if len(kernels) > 1 and missing:
-            # One of them spoils the rest: each alone.
-            good = []
-            for k in kernels:
-                one, found = self.templatize([k])
-                findings += found
-                if not found and k.name in one and one[k.name].get("lift") != "invalid":
-                    good.append(k)
-                else:
-                    facts[k.name] = one.get(k.name, {"lift": "invalid"})
-            if good and len(good) < len(kernels):
-                more, found = self.templatize(good)
-                facts.update(more)
-                findings += found
-            return facts, findings
+        if len(kernels) > 1:
+            return None, findings   # one of them spoils the rest
         last = err.strip().splitlines()[-1] if err.strip() else ""
         for k in missing:
             facts[k.name] = {"lift": "invalid", "remarks": [{"text": last}]}
