@@ -50,7 +50,7 @@ const clang::Expr* peeled(const clang::Expr* expr) {
 
 } // namespace
 
-HostValues::Dims HostValues::dims(const clang::Expr* expr, unsigned order) {
+HostValues::Dims HostValues::soundDims(const clang::Expr* expr, unsigned order) {
   expr = peeled(expr);
   if (const auto* made = llvm::dyn_cast<clang::CXXConstructExpr>(expr))
     return constructed(made, order);

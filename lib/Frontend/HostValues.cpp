@@ -199,7 +199,23 @@ bool HostValues::foldable(const clang::Expr* expr) const {
   });
 }
 
+/// What clang could not make sense of may have no type at all: `dim3 g(ambiguous(n), 2)`.
+static bool isBroken(const clang::Expr* expr) { return expr->getType().isNull() || expr->containsErrors(); }
+
+ExprRef HostValues::broken(const clang::Expr* at) {
+  model::Expr made;
+  made.kind = ExprKind::Opaque;
+  made.text = spelled(at);
+  return make(std::move(made));
+}
+
+HostValues::Dims HostValues::dims(const clang::Expr* expr, unsigned order) {
+  return isBroken(expr) ? members(expr, broken(expr)) : soundDims(expr, order);
+}
+
 ExprRef HostValues::value(const clang::Expr* expr, unsigned order) {
+  if (isBroken(expr))
+    return broken(expr);
   expr = skipWrapping(expr);
   if (depth > 60)
     return opaque(expr);

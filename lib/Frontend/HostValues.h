@@ -25,6 +25,7 @@ public:
 
   /// The three components of a dim3 expression.
   Dims dims(const clang::Expr* expr, unsigned order);
+  Dims soundDims(const clang::Expr* expr, unsigned order);
 
   /// The host pointer variable that an expression starts from, through casts and copies, without offsets.
   /// Null: none.
@@ -45,6 +46,7 @@ private:
   model::Expr node(model::ExprKind kind, const clang::Expr* at, std::vector<model::ExprRef> operands = {},
                    std::string text = "");
   model::ExprRef make(model::Expr made);
+  model::ExprRef broken(const clang::Expr* at);
   model::ExprRef opaque(const clang::Expr* at);
   model::ExprRef opaque(const clang::Expr* at, std::string text);
   model::ExprRef literal(const clang::Expr* at, std::int64_t number, std::string text = "");
