@@ -32,8 +32,9 @@ void Lifter::computeExtents() {
         within = within && (access.array != name || provedAt(access, Polynomial(declared - 1) - access.flat));
       if (!within && !out.neverNegative(rest)) {
         bool canTest = rest.toIsl({}) && !rest.constant() && evaluate.isSizesOnly(rest);
-        if (canTest) evaluate.assume(rest, name + " is declared with " + std::to_string(declared) + " elements");
-        else return fail(out.kernel.location, "'" + name + "' has " + std::to_string(declared) + " elements and is used up to [" + last.toText() + "]");
+        std::string why = "'" + name + "' has " + std::to_string(declared) + " elements and is used up to [" + last.toText() + "]";
+        if (!canTest) return rest.constant() ? refuse(out.kernel.location, why) : fail(out.kernel.location, why);
+        evaluate.assume(rest, name + " is declared with " + std::to_string(declared) + " elements");
       }
       array.extent = Polynomial(declared);
     }
