@@ -44,14 +44,20 @@ Status writeOutput(const std::string& directory, manifest::Manifest manifest, co
       return Error{"'" + directory + "/" + *edited + "' was edited or is not ours", "use --force to replace it, or -o for another directory", ExitCode::Input};
   // A new directory appears as a whole; an existing one is updated file by file, the manifest last.
   std::string target = existed ? directory : directory + ".new-" + std::to_string(getpid());
-  if (Status made = makeDirectory(target); !made) return made.error();
+  // People know the directory, not what it is called while it is being made.
+  auto named = [&](Error error) {
+    for (size_t at = error.message.find(target); !existed && at != std::string::npos; at = error.message.find(target, at + directory.size()))
+      error.message.replace(at, target.size(), directory);
+    return error;
+  };
+  if (Status made = makeDirectory(target); !made) return named(made.error());
   auto write = [&](const std::string& name, const std::string& contents) { return writeFileAtomically(target + "/" + name, contents); };
   auto undo = [&] {
     if (!existed) fs::remove_all(target, failure);
   };
   for (const auto& [name, contents] : files)
-    if (Status written = write(name, contents); !written) return undo(), written.error();
-  if (Status written = write("manifest.json", manifest::print(manifest)); !written) return undo(), written.error();
+    if (Status written = write(name, contents); !written) return undo(), named(written.error());
+  if (Status written = write("manifest.json", manifest::print(manifest)); !written) return undo(), named(written.error());
   if (!existed) {
     fs::rename(target, directory, failure);
     if (failure) return undo(), Error{"cannot write '" + directory + "': " + failure.message(), "", ExitCode::Environment};

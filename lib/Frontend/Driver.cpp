@@ -280,12 +280,17 @@ Error nothingUsable(const Options& options, const Parsed& parsed) {
       return {options.file + ": no __global__ function",
               "only kernels that this file defines or launches are lifted"};
     const Message& first = parsed.errors.front().message;
-    return {options.file + ": no __global__ function could be read: " + place(first.location) + first.text,
+    const std::string behind = parsed.missingHeader && *parsed.missingHeader != first.text
+                                   ? ", and " + *parsed.missingHeader
+                                   : "";
+    return {options.file + ": no __global__ function could be read: " + place(first.location) + first.text +
+                behind,
             missing};
   }
   const model::Kernel& kernel = parsed.result.kernels.front();
   const auto& [where, why] = kernel.broken.front();
-  return {place(where) + "kernel '" + kernel.name + "' cannot be used: " + why, missing};
+  const std::string behind = parsed.missingHeader ? ", and " + *parsed.missingHeader : "";
+  return {place(where) + "kernel '" + kernel.name + "' cannot be used: " + why + behind, missing};
 }
 
 } // namespace

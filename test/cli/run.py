@@ -77,17 +77,17 @@ def check_templatize(scratch):
         return made
 
     tool = "kernel-templatize"
-    for name, text in {"no kernel": "int f() { return 1; }\n", "empty file": "",
-                       "syntax error": "__global__ void k(float* v) { v[threadIdx.x] = ; }\n",
-                       "missing header": '#include "nowhere.h"\n__global__ void k(Type* v) { v[0] = 1; }\n',
-                       "binary file": "\x7fELF\x01\x00\x00\x01" * 40}.items():
-        expect(name, INPUT, folder(name, bad_cu=text), tool, "bad.cu", "-o", "out.retile")
+    for name, text, says in [("no kernel", "int f() { return 1; }\n", "no __global__ function"), ("empty file", "", "'bad.cu' is empty"),
+                             ("syntax error", "__global__ void k(float* v) { v[threadIdx.x] = ; }\n", "bad.cu:1: "),
+                             ("missing header", '#include "nowhere.h"\n__global__ void k(Type* v) { v[0] = 1; }\n', "nowhere.h"),
+                             ("binary file", "\x7fELF\x01\x00\x00\x01" * 40, "bad.cu")]:
+        expect(name, INPUT, folder(name, bad_cu=text), tool, "bad.cu", "-o", "out.retile", says=says)
     expect("no such file", INPUT, folder("no such file"), tool, "none.cu", "-o", "out.retile", says="none.cu")
     expect("a directory as file", INPUT, folder("directory"), tool, ".", "-o", "out.retile")
     expect("no file named", INPUT, folder("nothing"), tool)
     expect("unknown option", INPUT, folder("unknown option", good_cu=GOOD), tool, "--nonsense", "good.cu", says="--nonsense")
     expect("unwritable output directory", ENVIRONMENT, folder("unwritable", good_cu=GOOD, blocker="a file"), tool, "good.cu",
-           "-o", "blocker/out.retile", says="blocker")
+           "-o", "blocker/out.retile", says="'blocker/out.retile'")
     expect("output is a file", ENVIRONMENT, folder("file", good_cu=GOOD, taken="a file"), tool, "good.cu", "-o", "taken", "--force",
            says="taken")
     edited = folder("edited", good_cu=GOOD)

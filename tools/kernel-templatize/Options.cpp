@@ -1,5 +1,7 @@
 #include "Options.h"
 
+#include "../CommandLine.h"
+
 #include <CLI/CLI.hpp>
 #include <iostream>
 
@@ -56,7 +58,7 @@ std::optional<Options> parseOptions(int argc, char** argv, int& exitCode) {
       app.exit(error);
       exitCode = 0;
     } else {
-      std::cerr << "kernel-templatize: error: " << error.what() << "\nkernel-templatize: note: see kernel-templatize --help\n";
+      std::cerr << "kernel-templatize: error: " << tool::startingSmall(error.what()) << "\nkernel-templatize: note: see kernel-templatize --help\n";
       exitCode = static_cast<int>(ExitCode::Input);
     }
     return std::nullopt;

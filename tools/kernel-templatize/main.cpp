@@ -62,8 +62,10 @@ void explainAll(const transform::Lifted& lifted, const transform::TransformPlan*
   if (!plan) return;
   for (const auto& parameter : plan->parameters)
     std::cout << "    " << parameter.name << " = " << parameter.original << "  " << parameter.meaning << "\n";
-  for (const auto& assumption : lifted.assumptions)
-    std::cout << "    assumes " << predicate(assumption) << " (" << assumption.why << ")\n";
+  for (const auto& assumption : lifted.assumptions) {
+    std::string tested = predicate(assumption);
+    std::cout << "    assumes " << (tested.empty() ? assumption.why : tested + " (" + assumption.why + ")") << "\n";
+  }
 }
 
 manifest::Manifest header(const Options& options, const frontend::Result& parsed, const std::string& text) {

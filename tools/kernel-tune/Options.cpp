@@ -1,10 +1,10 @@
 #include "Options.h"
 
+#include "../CommandLine.h"
 #include "retile/Support/Text.h"
 #include "retile/Tuner/Sizes.h"
 
 #include <CLI/CLI.hpp>
-#include <cctype>
 #include <fmt/format.h>
 
 namespace retile::tool {
@@ -38,14 +38,6 @@ ExitCode printError(const Error& error) {
   if (!error.note.empty())
     fmt::print(stderr, "kernel-tune: note: {}\n", oneLine(error.note, 600));
   return error.code;
-}
-
-/// CLI11's sentence with a small first letter, unless it starts with an option's or argument's name.
-static std::string inOurStyle(std::string message) {
-  if (message.size() > 1 && std::isupper(static_cast<unsigned char>(message[0])) &&
-      std::islower(static_cast<unsigned char>(message[1])))
-    message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
-  return message;
 }
 
 /// What CLI11 leaves as text.
@@ -106,7 +98,7 @@ std::variant<Options, ExitCode> parseCommandLine(int argc, char** argv) {
     app.exit(done);
     return ExitCode::Success;
   } catch (const CLI::ParseError& error) {
-    return printError({inOurStyle(error.what()), "`kernel-tune --help` shows all options"});
+    return printError({startingSmall(error.what()), "`kernel-tune --help` shows all options"});
   }
   if (Status interpreted = interpret(raw, options); !interpreted)
     return printError(interpreted.error());
