@@ -68,21 +68,6 @@ void BlockLifter::classifyDistributed() {
   }
 }
 
-/// Arrays are taken for disjoint; a call site that passes one array twice says that they are not.
-std::string BlockLifter::whySharesArrays(const std::set<int>& written) const {
-  const model::Kernel& kernel = out.kernel;
-  for (const model::CallSite& site : kernel.callSites)
-    for (size_t a = 0; a < kernel.parameters.size() && a < site.arguments.size(); ++a)
-      for (size_t b = 0; b < kernel.parameters.size() && b < site.arguments.size(); ++b) {
-        const auto &one = kernel.variables[kernel.parameters[a]], &other = kernel.variables[kernel.parameters[b]];
-        bool compared = a != b && one.type.kind == Type::Pointer && other.type.kind == Type::Pointer && written.count(kernel.parameters[a]);
-        if (!compared || !site.arguments[a] || !site.arguments[b]) continue;
-        std::string text = print(kernel, site.arguments[a]);
-        if (!text.empty() && text == print(kernel, site.arguments[b])) return "a call site passes '" + text + "' as both '" + one.name + "' and '" + other.name + "'";
-      }
-  return "";
-}
-
 /// "" where blocks are proved to be independent.
 std::string BlockLifter::whyNotByBlocks() {
   const model::Kernel& kernel = out.kernel;

@@ -65,7 +65,6 @@ private:
   void writeDownAccesses();
   void liftBlocks(const Lifted& pointwise);
     std::string whyNotByBlocks();
-  std::string whySharesArrays(const std::set<int>& written) const;
   std::string whyDependsOnGrid() const;
   void classifyDistributed();
   // Knobs.cpp

@@ -3,6 +3,23 @@
 
 namespace retile::lift {
 
+using model::Type;
+
+/// Arrays are taken for disjoint; a call site that passes one array twice says that they are not.
+std::string Lifter::whySharesArrays(const std::set<int>& written) const {
+  const model::Kernel& kernel = out.kernel;
+  for (const model::CallSite& site : kernel.callSites)
+    for (size_t a = 0; a < kernel.parameters.size() && a < site.arguments.size(); ++a)
+      for (size_t b = 0; b < kernel.parameters.size() && b < site.arguments.size(); ++b) {
+        const auto &one = kernel.variables[kernel.parameters[a]], &other = kernel.variables[kernel.parameters[b]];
+        bool compared = a != b && one.type.kind == Type::Pointer && other.type.kind == Type::Pointer && written.count(kernel.parameters[a]);
+        if (!compared || !site.arguments[a] || !site.arguments[b]) continue;
+        std::string text = print(kernel, site.arguments[a]);
+        if (!text.empty() && text == print(kernel, site.arguments[b])) return "a call site passes '" + text + "' as both '" + one.name + "' and '" + other.name + "'";
+      }
+  return "";
+}
+
 void Lifter::computeExtents() {
   for (auto& [name, array] : out.arrays) {
     // Largest subscript of each dimension; the last element is the sum of all of them.
@@ -39,6 +56,10 @@ void Lifter::computeExtents() {
       array.extent = Polynomial(declared);
     }
   }
+  std::set<int> written;
+  for (const auto& [name, array] : out.arrays)
+    if (array.isWritten) written.insert(array.variable);
+  if (std::string why = whySharesArrays(written); !why.empty()) fail(out.kernel.location, why);
   for (const auto& [name, array] : out.arrays) {
     if (!array.isWritten) continue;
     for (const auto& [otherName, other] : out.arrays) {

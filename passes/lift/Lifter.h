@@ -84,6 +84,7 @@ protected:
   bool meetsAcrossIterations(const Access& a, const Access& b, const Dim& loop);
   // Extents.cpp
   void computeExtents();
+  std::string whySharesArrays(const std::set<int>& written) const;
   // Barriers.cpp: why a kernel with shared memory or barriers is ill defined, if it is
   void checkSynchronisation();
   void checkSharedRaces();

@@ -3,7 +3,7 @@
 
 // CHECK: explain.cu:[[#@LINE+4]]:17: remark: kernel 'axpy' lifted full: parallel i
 // CHECK: TILE_I = 128
-// CHECK: assumes (y does not overlap x)
+// CHECK: assumes y does not overlap x
 // CHECK: wrote
 __global__ void axpy(const float* x, float* y, float a, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
