@@ -280,10 +280,11 @@ private:
   }
 
   template <int VECTOR> __device__ __forceinline__ static void copyToRegisters(T (&group)[VECTOR], const T* src) {
-#if defined(RETILE_CPU)
-    copyVector<VECTOR>(&group[0], src);
-#else
     constexpr int BYTES = VECTOR * static_cast<int>(sizeof(T));
+#if defined(RETILE_CPU)
+    if constexpr (isAccess(BYTES)) ::retile::simt::checkAligned(src, BYTES);
+    RETILE_UNROLL for (int v = 0; v < VECTOR; ++v) group[v] = src[v];
+#else
     if constexpr (isAccess(BYTES)) {
       const typename Word<BYTES>::type word = *reinterpret_cast<const typename Word<BYTES>::type*>(src);
       memcpy(&group[0], &word, BYTES);
@@ -408,7 +409,9 @@ template <int N> __device__ __forceinline__ void asyncWait() {
 template <int V, class T> __device__ __forceinline__ void loadVector(T (&dst)[V], const T* src) {
   static_assert(V == 1 || detail::isAccess(V * static_cast<int>(sizeof(T))), "1, 2, 4, 8 or 16 bytes an access");
 #if defined(RETILE_CPU)
-  detail::copyVector<V>(&dst[0], src);
+  // Registers have no address: only memory must be aligned.
+  if constexpr (V > 1) ::retile::simt::checkAligned(src, V * static_cast<int>(sizeof(T)));
+  RETILE_UNROLL for (int v = 0; v < V; ++v) dst[v] = src[v];
 #else
   if constexpr (V == 1) {
     dst[0] = src[0];
@@ -424,7 +427,8 @@ template <int V, class T> __device__ __forceinline__ void loadVector(T (&dst)[V]
 template <int V, class T> __device__ __forceinline__ void storeVector(T* dst, const T (&src)[V]) {
   static_assert(V == 1 || detail::isAccess(V * static_cast<int>(sizeof(T))), "1, 2, 4, 8 or 16 bytes an access");
 #if defined(RETILE_CPU)
-  detail::copyVector<V>(dst, &src[0]);
+  if constexpr (V > 1) ::retile::simt::checkAligned(dst, V * static_cast<int>(sizeof(T)));
+  RETILE_UNROLL for (int v = 0; v < V; ++v) dst[v] = src[v];
 #else
   if constexpr (V == 1) {
     dst[0] = src[0];

@@ -77,6 +77,20 @@ RETILE_BOTH unsigned long long testBits(Element e, unsigned long long random, lo
   return isSigned ? static_cast<unsigned long long>(static_cast<long long>(high % 201) - 100) : high % 101;
 }
 
+/// Test data of element `index` of `count`: testBits, or with `limit` < 0 offsets, sorted from 0 to -limit - 1.
+RETILE_BOTH unsigned long long testData(Element e, unsigned long long seed, unsigned long long stream, unsigned long long index,
+                                        unsigned long long count, long long limit) {
+  const unsigned long long random = draw(seed, stream, index);
+  if (limit >= 0 || isFloat(e) || e == Element::Bool) return testBits(e, random, limit < 0 ? 0 : limit);
+  const unsigned long long last = static_cast<unsigned long long>(-(limit + 1));
+  if (index == 0 || count < 2) return 0;
+  if (index + 1 >= count) return last;
+  // Anywhere in a cell of its own. Cells are whole numbers and a remainder, so that no product overflows.
+  const unsigned long long cells = count - 1, whole = last / cells, rest = last % cells;
+  const unsigned long long from = index * whole + index * rest / cells, to = (index + 1) * whole + (index + 1) * rest / cells;
+  return from + (random >> 16) % (to - from + 1);
+}
+
 /// The value of a float's bits as a double; exact.
 RETILE_BOTH double decodeFloat(Element e, unsigned long long bits) {
   const Format f = formatOf(e);

@@ -22,7 +22,7 @@ extern "C" __global__ void retile_generate(void* memory, int element, unsigned l
                                            unsigned long long seed, unsigned long long stream, long long limit) {
   const Element e = static_cast<Element>(element);
   RETILE_FOR_EACH(i, scalars)
-  retile::harness::storeBits(e, memory, i, retile::harness::testBits(e, retile::harness::draw(seed, stream, i), limit));
+  retile::harness::storeBits(e, memory, i, retile::harness::testData(e, seed, stream, i, scalars, limit));
 }
 
 /// Whether a tensor still holds its test data.
@@ -34,7 +34,7 @@ extern "C" __global__ void retile_check(const void* memory, int element, unsigne
   const unsigned long long mask = bytes == 8 ? ~0ull : (1ull << 8 * bytes) - 1;
   RETILE_FOR_EACH(i, scalars) {
     const unsigned long long expected =
-        retile::harness::testBits(e, retile::harness::draw(seed, stream, i), limit) & mask;
+        retile::harness::testData(e, seed, stream, i, scalars, limit) & mask;
     if (retile::harness::loadBits(e, memory, i) != expected) retileFound(finding, i);
   }
 }

@@ -120,7 +120,16 @@ std::string TemplateEmitter::itemIndices() const {
 }
 
 std::string TemplateEmitter::leaf(const Expr& expr) {
+  if (expr.kind == ExprKind::Access && !expr.operands.empty()) return this->expr(expr.operands[0]) + "[" + this->expr(expr.operands[1]) + "]";
   if (expr.kind == ExprKind::Access) return accessText(expr.value);
+  if (expr.kind == ExprKind::Array && lifted.kernel.variables[expr.variable].kind == Variable::Global) {
+    // Rows of a multi-dimensional variable: address from its first element.
+    const Variable& variable = lifted.kernel.variables[expr.variable];
+    std::string first;
+    for (size_t n = 0; n < variable.extents.size(); ++n)
+      first += "[0]";
+    return variable.extents.size() > 1 ? "(&" + variable.sourceName + first + ")" : variable.sourceName;
+  }
   if (expr.kind == ExprKind::Affine)
     return "((" + expr.type.name + ")(" + number(lifted.values[static_cast<size_t>(expr.value)]) + "))";
   if (expr.kind == ExprKind::Variable && expr.variable >= 0) {

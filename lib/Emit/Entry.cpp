@@ -30,6 +30,8 @@ static std::int64_t operations(const ExprRef& expr) {
 static std::optional<Polynomial> flops(const Lifted& lifted, const std::vector<StmtRef>& stmts) {
   Polynomial total;
   for (const StmtRef& stmt : stmts) {
+    bool isDataBound = stmt->kind == StmtKind::While || (stmt->kind == StmtKind::For && lifted.loops[stmt->variable].dataBound);
+    if (isDataBound) return std::nullopt;
     std::int64_t own = operations(stmt->value);
     bool updates = (stmt->kind == StmtKind::Assign || stmt->kind == StmtKind::Store) && stmt->text != "=" && stmt->value &&
                    (stmt->value->type.kind == Type::Float || stmt->value->type.kind == Type::Record);
@@ -117,9 +119,19 @@ static void addTensors(const Lifted& lifted, manifest::Kernel& entry) {
     tensor.type = array.element.canonical;
     tensor.size = array.element.bits / 8;
     tensor.extent = text(array.extent);
+    // A record's test data are its scalars, or its bytes.
+    if (const auto& part = array.element.element; array.element.kind == Type::Record && part && part->bits > 0) {
+      tensor.type = part->canonical;
+      tensor.size = part->bits / 8;
+      tensor.extent = std::to_string(array.element.bits / part->bits) + " * (" + tensor.extent + ")";
+    }
     // A partly written array keeps its old contents elsewhere: both sides start from the same ones.
     tensor.role = !array.isWritten ? "in" : array.isRead ? "inout" : "out";
     if (!array.symbol.empty()) tensor.symbol = array.symbol;
+    if (!array.data.empty()) {
+      tensor.data = array.data;
+      tensor.dataMax = text(array.dataEnd);
+    }
     int passes = array.isRead + array.isWritten;
     bytes += (bytes.empty() ? "" : " + ") + std::to_string(passes * tensor.size) + " * (" + tensor.extent + ")";
     entry.tensors.push_back(tensor);
@@ -183,6 +195,31 @@ static void addAlignment(const Lifted& lifted, const TransformPlan& plan, manife
     const auto& array = lifted.accesses[static_cast<size_t>(n)].array;
     if (done.insert(array).second) rows(array, "RUN_" + plan.dims.back().upper);
   }
+}
+
+/// Atomic sums of floats come in any order, in the original too: equal but for rounding.
+static void combineRule(const Lifted& lifted, manifest::Kernel& entry) {
+  bool isAnyFloat = false, isDouble = false, isHalf = false;
+  for (const auto& access : lifted.accesses) {
+    if (!access.isAtomic) continue;
+    const Type& type = access.element;
+    bool isFloat = type.kind == Type::Float || type.kind == Type::Record;
+    isAnyFloat = isAnyFloat || isFloat;
+    isDouble = isDouble || (type.kind == Type::Float && type.bits == 64);
+    isHalf = isHalf || (isFloat && (type.bits == 16 || type.kind == Type::Record));
+  }
+  if (!isAnyFloat) {
+    for (const auto& access : lifted.accesses)
+      if (access.isAtomic) entry.verify.why = "every point keeps its order of operations, and atomic updates of integers commute";
+    return;
+  }
+  std::string points;
+  for (const Dim& dim : lifted.parallel)
+    points += (points.empty() ? "" : " * ") + ("max(1, " + reach(dim, false) + ")");
+  entry.verify.klass = "error";
+  entry.verify.terms = points;
+  entry.verify.accumulator = isHalf ? "half" : isDouble ? "double" : "float";
+  entry.verify.why = "atomic sums of floats are added in any order, by the original as well";
 }
 
 static void addAssumptions(const Lifted& lifted, manifest::Kernel& entry) {
@@ -298,6 +335,7 @@ Emitted emitKernel(const Lifted& lifted, const TransformPlan& plan, const std::s
   }
   entry.verify.klass = "bitwise";
   entry.verify.why = "every point keeps its order of operations";
+  combineRule(lifted, entry);
   return out;
 }
 

@@ -22,7 +22,12 @@ static std::set<int> variablesOf(const StmtRef& whole) {
   model::forEachStmt({whole}, [&](const Stmt& stmt) {
     if (stmt.kind == StmtKind::Declare || stmt.kind == StmtKind::Assign) variables.insert(stmt.variable);
     model::forEachExpr(stmt.value, note);
-    if (stmt.kind == StmtKind::Store) model::forEachExpr(stmt.target, note);
+    if (stmt.target) model::forEachExpr(stmt.target, note);
+    for (const auto* header : {&stmt.init, &stmt.step})
+      for (const StmtRef& set : *header) {
+        variables.insert(set->variable);
+        model::forEachExpr(set->value, note);
+      }
   });
   return variables;
 }
@@ -231,7 +236,7 @@ void TemplateEmitter::points(const std::vector<StmtRef>& stmts) {
   itemLoops(
       [&] {
         if (guarded) ++depth;
-        std::string text = capture([&] { statements(stmts); });
+        std::string text = capture([&] { pointProgram(stmts); });
         if (guarded) --depth;
         itemCoordinates(text);
         if (guarded) line("if (inside) {");
@@ -239,6 +244,16 @@ void TemplateEmitter::points(const std::vector<StmtRef>& stmts) {
         if (guarded) line("}");
       },
       false);
+}
+
+/// The statements of one point; a return in it ends the point, not the thread.
+void TemplateEmitter::pointProgram(const std::vector<StmtRef>& stmts) {
+  if (!lifted.returnsEarly) return statements(stmts);
+  line("[&] {");
+  ++depth;
+  statements(stmts);
+  --depth;
+  line("}();");
 }
 
 void TemplateEmitter::statements(const std::vector<StmtRef>& stmts) {
@@ -256,32 +271,58 @@ static bool isFloatProduct(const ExprRef& value) {
          (inner->type.bits == 32 || inner->type.bits == 64);
 }
 
-void TemplateEmitter::statement(const Stmt& stmt) {
-  switch (stmt.kind) {
-  case StmtKind::Declare: {
-    const Variable& variable = lifted.kernel.variables[stmt.variable];
-    for (const Dim& dim : lifted.parallel)
-      if (dim.name == variable.name) return;
-    if (carried.count(stmt.variable)) {
-      if (stmt.value) line(variable.name + "Of" + itemIndices() + " = " + expr(stmt.value) + ";");
-      return;
-    }
-    std::string extents;
-    for (auto extent : variable.extents)
-      extents += "[" + std::to_string(extent) + "]";
-    std::string init = stmt.value ? " = " + expr(stmt.value) : variable.initialisedToZero ? " = {}" : "";
-    return line(variable.type.name + " " + variable.name + extents + init + ";");
-  }
-  case StmtKind::Assign: {
+/// A declaration or assignment without its semicolon; "" where it has nothing to say here.
+std::string TemplateEmitter::setText(const Stmt& stmt) {
+  if (stmt.kind == StmtKind::Assign) {
     auto target = std::make_shared<Expr>();
     target->kind = ExprKind::Variable;
     target->variable = stmt.variable;
-    return line(expr(target) + " " + stmt.text + " " + expr(stmt.value) + ";");
+    bool isPart = stmt.target && stmt.target->kind != ExprKind::Variable;
+    return expr(isPart ? stmt.target : target) + " " + stmt.text + " " + expr(stmt.value);
+  }
+  const Variable& variable = lifted.kernel.variables[stmt.variable];
+  for (const Dim& dim : lifted.parallel)
+    if (dim.name == variable.name) return "";
+  if (carried.count(stmt.variable)) return stmt.value ? variable.name + "Of" + itemIndices() + " = " + expr(stmt.value) : "";
+  std::string extents;
+  for (auto extent : variable.extents)
+    extents += "[" + std::to_string(extent) + "]";
+  return variable.type.name + " " + variable.name + extents + (stmt.value ? " = " + expr(stmt.value) : variable.initialisedToZero ? " = {}" : "");
+}
+
+/// A loop that only the data bound, as the source has it.
+void TemplateEmitter::spelledLoop(const Stmt& stmt) {
+  auto header = [&](const std::vector<StmtRef>& stmts) {
+    std::string text;
+    for (const StmtRef& set : stmts)
+      text += (text.empty() ? "" : ", ") + setText(*set);
+    return text;
+  };
+  std::string condition = stmt.value ? expr(stmt.value) : "";
+  if (!stmt.pragma.empty()) line(stmt.pragma);
+  if (stmt.kind == StmtKind::For) line("for (" + header(stmt.init) + "; " + condition + "; " + header(stmt.step) + ") {");
+  else line(stmt.isDo ? "do {" : "while (" + condition + ") {");
+  ++depth;
+  statements(stmt.body);
+  --depth;
+  line(stmt.isDo ? "} while (" + condition + ");" : "}");
+}
+
+void TemplateEmitter::statement(const Stmt& stmt) {
+  switch (stmt.kind) {
+  case StmtKind::Declare:
+  case StmtKind::Assign: {
+    std::string text = setText(stmt);
+    if (!text.empty()) line(text + ";");
+    return;
   }
   case StmtKind::Store: {
-    bool toMemory = stmt.target->kind == ExprKind::Access;
+    const Expr* whole = stmt.target.get();
+    while (whole->kind != ExprKind::Access && (whole->kind == ExprKind::Member || whole->kind == ExprKind::Load))
+      whole = whole->operands[0].get();
+    bool isPart = whole != stmt.target.get(), toMemory = whole->kind == ExprKind::Access;
     std::string value = expr(stmt.value), target = expr(stmt.target);
-    bool kept = toMemory && plan.keeps(lifted.accesses[static_cast<size_t>(stmt.target->value)].array);
+    bool kept = toMemory && plan.keeps(lifted.accesses[static_cast<size_t>(whole->value)].array);
     std::string op = stmt.text;
     auto rounded = [](int bits) { return std::string(bits == 32 ? "__fmul_rn(" : "__dmul_rn("); };
     if (kept && op == "=" && isFloatProduct(stmt.value)) {
@@ -295,11 +336,11 @@ void TemplateEmitter::statement(const Stmt& stmt) {
       value = rounded(to.bits) + target + ", " + value + ")";
       op = "=";
     }
-    bool inRun = toMemory && segment.runs.count(stmt.target->value);
+    bool inRun = toMemory && !isPart && segment.runs.count(stmt.target->value);
     std::string guard;
     if (toMemory && !guarded && !inRun) {
       guard = "if (inside) ";
-      if (kept) guard = "if (KEEP_" + transform::upperName(lifted.accesses[static_cast<size_t>(stmt.target->value)].array) + " != 0 || inside) ";
+      if (kept) guard = "if (KEEP_" + transform::upperName(lifted.accesses[static_cast<size_t>(whole->value)].array) + " != 0 || inside) ";
     }
     return line(guard + target + " " + op + " " + value + ";");
   }
@@ -323,7 +364,20 @@ void TemplateEmitter::statement(const Stmt& stmt) {
     }
     return line("}");
   }
+  case StmtKind::Atomic: return line(stmt.text + "(&" + expr(stmt.target) + ", " + expr(stmt.value) + ");");
+  case StmtKind::Block: {
+    line("[&] {");
+    ++depth;
+    statements(stmt.body);
+    --depth;
+    return line("}();");
+  }
+  case StmtKind::While: return spelledLoop(stmt);
+  case StmtKind::Return: return line("return;");
+  case StmtKind::Break: return line("break;");
+  case StmtKind::Continue: return line("continue;");
   case StmtKind::For: {
+    if (lifted.loops[stmt.variable].dataBound) return spelledLoop(stmt);
     loopHeader(stmt);
     ++depth;
     statements(stmt.body);

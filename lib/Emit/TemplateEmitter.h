@@ -85,6 +85,9 @@ private:
   void itemLoops(const std::function<void()>& inner, bool runs);
   void itemCoordinates(const std::string& text);
   void statements(const std::vector<model::StmtRef>& stmts);
+  void pointProgram(const std::vector<model::StmtRef>& stmts);
+  void spelledLoop(const model::Stmt& stmt);
+  std::string setText(const model::Stmt& stmt);
   void statement(const model::Stmt& stmt);
   void keptValues(bool load);
   void skipIdle();

@@ -40,7 +40,7 @@ TemplateEmitter::Runs TemplateEmitter::assignRuns(const std::vector<StmtRef>& st
     });
   };
   for (const StmtRef& stmt : stmts) {
-    bool isStore = stmt->kind == StmtKind::Store, updates = isStore && stmt->text != "=";
+    bool isStore = stmt->kind == StmtKind::Store, updates = isStore && stmt->text != "=" && stmt->target->kind == ExprKind::Access;
     std::int64_t write = updates ? stmt->target->value : 0;
     // An update reads and writes one array of registers.
     if (updates && plan.vectorAccesses.count(write) && plan.vectorAccesses.count(write - 1)) {
@@ -105,7 +105,7 @@ void TemplateEmitter::vectorPoints(const std::vector<StmtRef>& stmts) {
   auto runOfPoints = [&] {
     Runs runs = assignRuns(stmts);
     ++depth;
-    std::string text = capture([&] { statements(stmts); });
+    std::string text = capture([&] { pointProgram(stmts); });
     --depth;
     std::string loadText = capture([&] {
       std::set<std::string> declared;

@@ -29,6 +29,8 @@ private:
   std::set<std::string> names;
   std::vector<const clang::FunctionDecl*> inlining;
   int resultVariable = -1;               ///< of the function being inlined; -1: none or void
+  std::vector<model::ExprRef> thisPlaces; ///< objects of the methods being inlined, innermost last
+  const clang::Expr* discarded = nullptr; ///< a call whose value nobody uses
 
   // Exprs
   model::ExprRef value(const clang::Expr* expr);
@@ -64,7 +66,10 @@ private:
 
   // Calls
   model::ExprRef call(const clang::CallExpr* expr);
-  model::ExprRef inlineCall(const clang::CallExpr* expr, const clang::FunctionDecl* callee);
+  model::ExprRef inlineCall(const clang::CallExpr* expr, const clang::FunctionDecl* callee, model::ExprRef object = nullptr);
+  model::ExprRef method(const clang::CXXMemberCallExpr* expr);
+  model::ExprRef list(const clang::InitListExpr* expr);
+  std::optional<model::ExprRef> builtin(const clang::CallExpr* expr, const clang::FunctionDecl* callee);
   std::optional<model::ExprRef> intrinsic(const clang::CallExpr* expr, const clang::FunctionDecl* callee);
   bool isPure(const clang::FunctionDecl* function) const;
   bool isUserCode(const clang::FunctionDecl* function) const;

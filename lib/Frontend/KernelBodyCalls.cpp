@@ -53,6 +53,16 @@ static bool isScalarByValue(QualType type) {
   return !type->isReferenceType() && (canonical->isArithmeticType() || canonical->isEnumeralType());
 }
 
+/// Scalars, and records of them that copying copies bit by bit; also by a reference that nobody writes through.
+static bool isPlainValue(QualType type) {
+  if (type->isReferenceType() && !type->getPointeeType().isConstQualified()) return false;
+  type = type.getNonReferenceType();
+  if (isScalarByValue(type)) return true;
+  const CXXRecordDecl* record = type->getAsCXXRecordDecl();
+  if (!record || !record->hasDefinition() || !record->hasTrivialCopyConstructor() || !record->hasTrivialDestructor()) return false;
+  return llvm::all_of(record->fields(), [](const FieldDecl* field) { return isPlainValue(field->getType()) && !field->isMutable(); });
+}
+
 static bool touchesThreads(llvm::StringRef name) {
   static const char* const parts[] = {"sync", "shfl", "atomic", "ballot", "activemask", "__any", "__all", "clock", "printf",
                                       "malloc", "threadfence", "__trap", "assert", "nanosleep", "__reduce_", "__match_"};
@@ -70,15 +80,22 @@ static bool isToolkitArithmetic(const FunctionDecl* function) {
 }
 
 bool BodyBuilder::isPure(const FunctionDecl* function) const {
-  if (!function->getDeclName().isIdentifier()) return false;
-  // What INFINITY and NAN expand to.
-  if (unsigned builtin = function->getBuiltinID(); builtin && context.BuiltinInfo.isConst(builtin)) return isToolkitArithmetic(function);
-  if (!isUserCode(function)) return isToolkitArithmetic(function);
+  const auto* method = dyn_cast<CXXMethodDecl>(function);
+  const auto* constructor = dyn_cast<CXXConstructorDecl>(function);
+  bool isOperator = function->isOverloadedOperator() && !function->isTemplated();
+  if (!function->getDeclName().isIdentifier() && !isOperator && !constructor) return false;
+  if (unsigned builtin = function->getBuiltinID()) return context.BuiltinInfo.isConst(builtin) && isToolkitArithmetic(function);
+  if (!isUserCode(function)) return !method && isToolkitArithmetic(function);
   const FunctionDecl* definition = function->getDefinition();
-  if (!definition || !isScalarByValue(function->getReturnType()) ||
-      !llvm::all_of(function->parameters(), [](const ParmVarDecl* p) { return isScalarByValue(p->getType()); }))
+  bool isValue = constructor ? isPlainValue(context.getCanonicalTagType(constructor->getParent())) : isPlainValue(function->getReturnType());
+  if (!definition || !definition->getBody() || !isValue || function->getReturnType()->isReferenceType() ||
+      !llvm::all_of(function->parameters(), [](const ParmVarDecl* p) { return isPlainValue(p->getType()); }))
     return false;
+  if (method && !constructor && !method->isStatic() && (!method->isConst() || method->isVirtual())) return false;
   PurityVisitor visitor;
+  if (constructor)
+    for (const CXXCtorInitializer* init : cast<CXXConstructorDecl>(definition)->inits())
+      visitor.TraverseStmt(init->getInit());
   visitor.TraverseStmt(definition->getBody());
   if (!visitor.pure) return false;
   static thread_local std::vector<const FunctionDecl*> path;
@@ -117,8 +134,15 @@ std::optional<ExprRef> BodyBuilder::intrinsic(const CallExpr* expr, const Functi
     atomic.text = name.str();
     atomic.value = value(expr->getArg(1));
     atomic.target = pointee(expr->getArg(0), expr->getType());
+    int before = -1;
+    if (discarded != expr) {
+      model::Variable result;
+      result.name = "before";
+      result.type = convertType(context, expr->getType());
+      before = atomic.variable = newVariable(std::move(result));
+    }
     emit(std::move(atomic), expr->getExprLoc());
-    return make(ExprKind::Opaque, expr->getType(), expr, "");
+    return before >= 0 ? variableExpr(before) : make(ExprKind::Literal, context.VoidTy, expr, "");
   }
   if (touchesThreads(name)) {
     model::Stmt sync;
@@ -138,23 +162,32 @@ std::optional<ExprRef> BodyBuilder::intrinsic(const CallExpr* expr, const Functi
   return std::nullopt;
 }
 
-ExprRef BodyBuilder::inlineCall(const CallExpr* expr, const FunctionDecl* callee) {
+ExprRef BodyBuilder::inlineCall(const CallExpr* expr, const FunctionDecl* callee, ExprRef object) {
   inlining.push_back(callee);
+  // A member operator's first operand is its object.
+  unsigned first = 0;
+  if (const auto* method = dyn_cast<CXXMethodDecl>(callee); method && !method->isStatic()) {
+    if (!object) object = place(expr->getArg(first++));
+    thisPlaces.push_back(object);
+  } else {
+    object = nullptr;
+  }
   auto savedVariables = variableOf;
   auto savedPlaces = placeOf;
   int savedResult = resultVariable;
   for (unsigned n = 0; n < callee->getNumParams(); ++n) {
     const ParmVarDecl* parameter = callee->getParamDecl(n);
-    if (n >= expr->getNumArgs()) break;
+    if (n + first >= expr->getNumArgs()) break;
+    const Expr* argument = expr->getArg(n + first);
     if (parameter->getType()->isReferenceType()) {
-      placeOf[parameter] = place(expr->getArg(n));
+      placeOf[parameter] = place(argument);
       continue;
     }
     model::Stmt declaration;
     declaration.kind = StmtKind::Declare;
-    declaration.value = value(expr->getArg(n));
+    declaration.value = value(argument);
     declaration.variable = declareVariable(parameter);
-    emit(std::move(declaration), expr->getArg(n)->getExprLoc());
+    emit(std::move(declaration), argument->getExprLoc());
   }
   resultVariable = -1;
   if (!callee->getReturnType()->isVoidType()) {
@@ -169,22 +202,77 @@ ExprRef BodyBuilder::inlineCall(const CallExpr* expr, const FunctionDecl* callee
   }
   Stmts body = nested(callee->getBody());
   bool structured = model::foldExits(body, StmtKind::Return);
-  for (auto& stmt : body)
-    sink->push_back(stmt);
+  if (structured) {
+    for (auto& stmt : body)
+      sink->push_back(stmt);
+  } else {
+    model::Stmt scope;
+    scope.kind = StmtKind::Block;
+    scope.body = std::move(body);
+    emit(std::move(scope), expr->getExprLoc());
+  }
+  if (object) thisPlaces.pop_back();
   int result = resultVariable;
   resultVariable = savedResult;
   variableOf = std::move(savedVariables);
   placeOf = std::move(savedPlaces);
   inlining.pop_back();
-  if (!structured)
-    note(expr->getExprLoc(), "the call of '" + callee->getNameAsString() + "', which returns from inside a loop or branch");
   if (result < 0) return make(ExprKind::Literal, context.VoidTy, expr, "");
   return variableExpr(result);
+}
+
+/// Builtins of the compiler that are constants: INFINITY and the like, by their bits.
+std::optional<ExprRef> BodyBuilder::builtin(const CallExpr* expr, const FunctionDecl* callee) {
+  if (!callee->getBuiltinID() || !expr->getType()->isRealFloatingType()) return std::nullopt;
+  Expr::EvalResult result;
+  if (!expr->EvaluateAsRValue(result, context) || !result.Val.isFloat() || result.HasSideEffects) return std::nullopt;
+  const llvm::APFloat& folded = result.Val.getFloat();
+  if (folded.isFinite()) return std::nullopt;
+  llvm::SmallString<32> digits;
+  folded.bitcastToAPInt().toString(digits, 16, false);
+  bool isDouble = context.getTypeSize(expr->getType()) == 64;
+  return make(ExprKind::Literal, expr->getType(), expr,
+              (isDouble ? "__longlong_as_double((long long)0x" : "__int_as_float((int)0x") + digits.str().str() + (isDouble ? "ull)" : "u)"));
+}
+
+/// A method: kept as spelled where it only computes, else inlined.
+ExprRef BodyBuilder::method(const CXXMemberCallExpr* expr) {
+  const CXXMethodDecl* callee = expr->getMethodDecl();
+  const auto* member = dyn_cast<MemberExpr>(expr->getCallee()->IgnoreParens());
+  const CXXMethodDecl* definition = callee ? dyn_cast_or_null<CXXMethodDecl>(callee->getDefinition()) : nullptr;
+  if (!member || !definition || callee->isVirtual()) return opaque(expr, "a member function call");
+  const Expr* base = expr->getImplicitObjectArgument();
+  ExprRef object;
+  if (!member->isArrow()) object = place(base);
+  else if (isa<CXXThisExpr>(base->IgnoreParenImpCasts()) && !thisPlaces.empty()) object = thisPlaces.back();
+  else object = dereference(value(base), base->getType()->getPointeeType(), expr);
+  if (callee->getDeclName().isIdentifier() && isPure(callee)) {
+    std::vector<ExprRef> operands{object};
+    for (const Expr* argument : expr->arguments())
+      if (!isa<CXXDefaultArgExpr>(argument)) operands.push_back(value(argument));
+    return make(ExprKind::Call, expr->getType(), expr, "." + callee->getNameAsString(), std::move(operands));
+  }
+  if (isUserCode(definition) && definition->getBody() && !llvm::is_contained(inlining, definition) && inlining.size() < 16)
+    return inlineCall(expr, definition, object);
+  return opaque(expr, "the call of '" + callee->getNameAsString() + "'");
+}
+
+ExprRef BodyBuilder::list(const InitListExpr* expr) {
+  std::vector<ExprRef> operands;
+  if (!expr->isSemanticForm() && expr->getSemanticForm()) expr = expr->getSemanticForm();
+  bool isArray = expr->getType()->isArrayType();
+  for (const Expr* init : expr->inits()) {
+    const auto* inner = dyn_cast<InitListExpr>(init->IgnoreImplicit());
+    if (isa<ImplicitValueInitExpr>(init) && isArray) break;
+    operands.push_back(inner ? list(inner) : value(init));
+  }
+  return make(ExprKind::Call, expr->getType(), expr, (isArray ? "" : convertType(context, expr->getType()).name) + "{", std::move(operands));
 }
 
 ExprRef BodyBuilder::call(const CallExpr* expr) {
   const FunctionDecl* callee = expr->getDirectCallee();
   if (!callee) return opaque(expr, "a call through a pointer");
+  if (auto folded = builtin(expr, callee)) return *folded;
   if (auto modelled = intrinsic(expr, callee)) return *modelled;
   if (isPure(callee)) {
     std::vector<ExprRef> operands;

@@ -119,6 +119,8 @@ ExprRef BodyBuilder::place(const Expr* expr) {
   if (const auto* declared = dyn_cast<DeclRefExpr>(expr)) return reference(declared);
   if (const auto* element = dyn_cast<ArraySubscriptExpr>(expr)) return subscript(element);
   if (const auto* op = dyn_cast<UnaryOperator>(expr)) {
+    bool isObject = op->getOpcode() == UO_Deref && isa<CXXThisExpr>(op->getSubExpr()->IgnoreParenImpCasts());
+    if (isObject && !thisPlaces.empty()) return thisPlaces.back();
     if (op->getOpcode() == UO_Deref) {
       ExprRef pointer = value(op->getSubExpr());
       return expr->getType()->isArrayType() ? pointer : dereference(pointer, expr->getType(), expr);
@@ -126,9 +128,21 @@ ExprRef BodyBuilder::place(const Expr* expr) {
     if (op->isIncrementDecrementOp() && op->isPrefix()) return increment(op), place(op->getSubExpr());
   }
   if (const auto* member = dyn_cast<MemberExpr>(expr)) {
-    if (member->isArrow() || !isa<FieldDecl>(member->getMemberDecl())) return opaque(expr, "a member through a pointer");
-    return make(ExprKind::Member, expr->getType(), expr, member->getMemberDecl()->getNameAsString(),
-                {place(member->getBase())});
+    const auto* field = dyn_cast<FieldDecl>(member->getMemberDecl());
+    if (!field) {
+      if (auto folded = constant(expr))
+        return intLiteral(*folded, convertType(context, expr->getType()), location(sources, expr->getExprLoc()));
+      return opaque(expr, "a member that is no field");
+    }
+    if (field->isBitField()) return opaque(expr, "a bit-field");
+    const Expr* base = member->getBase();
+    ExprRef object;
+    if (!member->isArrow()) object = place(base);
+    else if (isa<CXXThisExpr>(base->IgnoreParenImpCasts()) && !thisPlaces.empty()) object = thisPlaces.back();
+    else object = dereference(value(base), base->getType()->getPointeeType(), expr);
+    // Fields of an unnamed struct or union inside are the outer one's.
+    if (field->isAnonymousStructOrUnion()) return field->getType()->isUnionType() ? opaque(expr, "an unnamed union") : object;
+    return make(ExprKind::Member, expr->getType(), expr, field->getNameAsString(), {object});
   }
   return value(expr);
 }
@@ -230,11 +244,27 @@ ExprRef BodyBuilder::increment(const UnaryOperator* expr) {
   return before;
 }
 
+/// What a member, or an element of a member, is part of: a load or a variable.
+static const model::Expr* rootOf(const ExprRef& place) {
+  const model::Expr* root = place.get();
+  while (true) {
+    // A member that is a pointer points elsewhere.
+    bool isElement = root->kind == ExprKind::Load && root->operands[0]->kind == ExprKind::Member &&
+                     root->operands[0]->type.canonical.find('[') != std::string::npos;
+    if (root->kind != ExprKind::Member && !isElement) break;
+    root = root->operands[0].get();
+  }
+  bool isPlace = root->kind == ExprKind::Load || root->kind == ExprKind::Variable;
+  return isPlace ? root : nullptr;
+}
+
 void BodyBuilder::advance(const UnaryOperator* expr, const ExprRef& target) {
   model::Stmt step;
   bool isMemory = target->kind != ExprKind::Variable;
-  step.kind = isMemory ? model::StmtKind::Store : model::StmtKind::Assign;
-  step.variable = target->variable;
+  const model::Expr* root = rootOf(target);
+  bool isPart = isMemory && root && root->kind == ExprKind::Variable;
+  step.kind = isMemory && !isPart ? model::StmtKind::Store : model::StmtKind::Assign;
+  step.variable = isPart ? root->variable : target->variable;
   step.target = target;
   step.text = expr->isIncrementOp() ? "+=" : "-=";
   step.value = intLiteral(1, zeroIndex()->type, location(sources, expr->getExprLoc()));
@@ -252,8 +282,12 @@ ExprRef BodyBuilder::assignment(const Expr* target, llvm::StringRef op, const Ex
   if (where->kind == ExprKind::Variable && out.variables[where->variable].kind != model::Variable::Global) {
     stmt.kind = model::StmtKind::Assign;
     stmt.variable = where->variable;
-  } else if (where->kind == ExprKind::Load) {
+  } else if (const model::Expr* root = rootOf(where); root && root->kind == ExprKind::Load) {
     stmt.kind = model::StmtKind::Store;
+  } else if (root && root->kind == ExprKind::Variable && out.variables[root->variable].kind != model::Variable::Global) {
+    // A part of a local record.
+    stmt.kind = model::StmtKind::Assign;
+    stmt.variable = root->variable;
   } else {
     note(whole->getExprLoc(), "an assignment to a part of a record or to a global variable");
     stmt.kind = model::StmtKind::Opaque;
@@ -303,6 +337,16 @@ ExprRef BodyBuilder::binary(const BinaryOperator* expr) {
 }
 
 ExprRef BodyBuilder::construct(const CXXConstructExpr* expr) {
+  const CXXConstructorDecl* constructor = expr->getConstructor();
+  bool isOwn = isUserCode(constructor) && !constructor->isCopyOrMoveConstructor();
+  if (isOwn && constructor->isDefaultConstructor() && constructor->isTrivial())
+    return make(ExprKind::Literal, expr->getType(), expr, convertType(context, expr->getType()).name + "()");
+  if (isOwn && isPure(constructor)) {
+    std::vector<ExprRef> operands;
+    for (const Expr* argument : expr->arguments())
+      if (!isa<CXXDefaultArgExpr>(argument)) operands.push_back(value(argument));
+    return make(ExprKind::Call, expr->getType(), expr, convertType(context, expr->getType()).name, std::move(operands));
+  }
   if (expr->getNumArgs() == 1) {
     ExprRef operand = value(expr->getArg(0));
     if (expr->getConstructor()->isCopyOrMoveConstructor()) return operand;
@@ -317,7 +361,21 @@ ExprRef BodyBuilder::overloaded(const CXXOperatorCallExpr* expr) {
   const FunctionDecl* callee = expr->getDirectCallee();
   llvm::StringRef op = getOperatorSpelling(expr->getOperator());
   bool fromToolkit = callee && !isUserCode(callee);
-  if (!fromToolkit) return opaque(expr, "the overloaded operator" + op.str());
+  if (!fromToolkit && callee && expr->isAssignmentOp() && expr->getNumArgs() == 2 && callee->isTrivial())
+    return assignment(expr->getArg(0), op, expr->getArg(1), expr);
+  if (!fromToolkit) {
+    static const std::set<std::string> kept{"+", "-", "*", "/", "<", ">", "<=", ">=", "==", "!=", "!", "%"};
+    if (callee && isPure(callee) && kept.count(op.str())) {
+      std::vector<ExprRef> operands;
+      for (const Expr* argument : expr->arguments())
+        operands.push_back(value(argument));
+      return make(operands.size() == 1 ? ExprKind::Unary : ExprKind::Binary, expr->getType(), expr, op.str(), std::move(operands));
+    }
+    const FunctionDecl* definition = callee ? callee->getDefinition() : nullptr;
+    if (definition && isUserCode(definition) && definition->getBody() && !llvm::is_contained(inlining, definition) && inlining.size() < 16)
+      return inlineCall(expr, definition);
+    return opaque(expr, "the overloaded operator" + op.str());
+  }
   if (expr->isAssignmentOp() && expr->getNumArgs() == 2) return assignment(expr->getArg(0), op, expr->getArg(1), expr);
   std::vector<ExprRef> operands;
   for (const Expr* argument : expr->arguments())
@@ -359,7 +417,7 @@ ExprRef BodyBuilder::value(const Expr* expr) {
     return conditional(expr, "?:", {node->getCond(), node->getTrueExpr(), node->getFalseExpr()});
   if (const auto* node = dyn_cast<PseudoObjectExpr>(expr)) return property(node);
   if (const auto* node = dyn_cast<CXXOperatorCallExpr>(expr)) return overloaded(node);
-  if (isa<CXXMemberCallExpr>(expr)) return opaque(expr, "a member function call");
+  if (const auto* node = dyn_cast<CXXMemberCallExpr>(expr)) return method(node);
   if (const auto* node = dyn_cast<CallExpr>(expr)) return call(node);
   if (const auto* node = dyn_cast<ExprWithCleanups>(expr)) return value(node->getSubExpr());
   if (const auto* node = dyn_cast<MaterializeTemporaryExpr>(expr)) return value(node->getSubExpr());
@@ -367,7 +425,9 @@ ExprRef BodyBuilder::value(const Expr* expr) {
   if (const auto* node = dyn_cast<ConstantExpr>(expr)) return value(node->getSubExpr());
   if (const auto* node = dyn_cast<CXXDefaultArgExpr>(expr)) return value(node->getExpr());
   if (const auto* node = dyn_cast<CXXConstructExpr>(expr)) return construct(node);
-  if (const auto* node = dyn_cast<InitListExpr>(expr); node && node->getNumInits() == 1) return value(node->getInit(0));
+  if (const auto* node = dyn_cast<InitListExpr>(expr); node && node->getNumInits() == 1 && !node->getType()->isRecordType())
+    return value(node->getInit(0));
+  if (const auto* node = dyn_cast<InitListExpr>(expr); node && node->getType()->isRecordType()) return list(node);
   if (isa<CXXScalarValueInitExpr>(expr) || isa<ImplicitValueInitExpr>(expr))
     return make(ExprKind::Literal, expr->getType(), expr, convertType(context, expr->getType()).name + "()");
   if (isa<UnaryExprOrTypeTraitExpr>(expr) || isa<CXXNullPtrLiteralExpr>(expr)) {

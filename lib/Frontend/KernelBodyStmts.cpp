@@ -55,9 +55,17 @@ void BodyBuilder::declare(const VarDecl* variable) {
     const Expr* filler = list ? list->getArrayFiller() : nullptr;
     zeroed = list && (list->getNumInits() == 0 || (list->getNumInits() == 1 && constant(list->getInit(0)) == 0)) &&
              (!filler || isa<ImplicitValueInitExpr>(filler) || isa<InitListExpr>(filler));
-    if (!zeroed) note(variable->getLocation(), "an initialised local array");
+    if (!zeroed && list && !isShared) stmt.value = this->list(list);
+    else if (!zeroed) note(variable->getLocation(), "an initialised local array");
     init = nullptr;
   }
+  const CXXRecordDecl* record = type->getAsCXXRecordDecl();
+  bool isOwnRecord = record && record->hasDefinition() && !isShared && !sources.isInSystemHeader(sources.getExpansionLoc(record->getLocation()));
+  if (isOwnRecord && (!record->hasTrivialCopyConstructor() || !record->hasTrivialDestructor()))
+    note(variable->getLocation(), "a variable of class type '" + type.getAsString() + "', which cannot be copied bit by bit");
+  if (const auto* made = init ? dyn_cast<CXXConstructExpr>(init->IgnoreParenImpCasts()) : nullptr;
+      made && isOwnRecord && made->getNumArgs() == 0 && !made->getConstructor()->isTrivial() && !isPure(made->getConstructor()))
+    note(variable->getLocation(), "the constructor of '" + type.getAsString() + "'");
   if (init && isa<CXXConstructExpr>(init->IgnoreParenImpCasts()) &&
       cast<CXXConstructExpr>(init->IgnoreParenImpCasts())->getNumArgs() == 0)
     init = nullptr;
@@ -118,7 +126,9 @@ void BodyBuilder::discard(const Expr* expr) {
     discard(pair->getRHS());
     return;
   }
+  discarded = expr;
   value(expr);
+  discarded = nullptr;
 }
 
 void BodyBuilder::convert(const Stmt* stmt) {

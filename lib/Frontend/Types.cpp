@@ -11,6 +11,52 @@ static std::string spell(ASTContext& context, QualType type) {
   return type.getUnqualifiedType().getAsString(policy);
 }
 
+namespace {
+
+/// The scalars that a record is made of, where it is a plain one of the user's: no bases, pointers or bit-fields.
+struct Leaves {
+  bool plain = true;
+  std::uint64_t bits = 0;
+  std::vector<QualType> types; ///< each once
+
+  void add(ASTContext& context, QualType type) {
+    type = type.getCanonicalType().getUnqualifiedType();
+    if (const auto* array = context.getAsConstantArrayType(type)) {
+      std::uint64_t before = bits;
+      add(context, array->getElementType());
+      bits = before + (bits - before) * array->getSize().getZExtValue();
+      return;
+    }
+    const CXXRecordDecl* record = type->getAsCXXRecordDecl();
+    // half and the like are scalars that the toolkit makes of records.
+    bool isOwn = record && record->hasDefinition() && !context.getSourceManager().isInSystemHeader(record->getLocation());
+    if (record && isOwn && !record->isUnion() && record->getNumBases() == 0 && !record->isPolymorphic()) {
+      for (const FieldDecl* field : record->fields()) {
+        if (field->isBitField()) plain = false;
+        else add(context, field->getType());
+      }
+      return;
+    }
+    plain = plain && (type->isRealFloatingType() || (type->isIntegerType() && !type->isBooleanType()) || (record && !isOwn && !type->isIncompleteType()));
+    if (!plain) return;
+    bits += context.getTypeSize(type);
+    if (!llvm::is_contained(types, type)) types.push_back(type);
+  }
+};
+
+/// What test data for a record are made of: its scalars, where all are of one type, else bytes; null with padding.
+std::shared_ptr<const model::Type> dataOf(ASTContext& context, QualType record) {
+  const CXXRecordDecl* decl = record->getAsCXXRecordDecl();
+  if (!decl || !decl->hasDefinition() || context.getSourceManager().isInSystemHeader(decl->getLocation())) return nullptr;
+  Leaves leaves;
+  leaves.add(context, record);
+  if (!leaves.plain || leaves.bits != context.getTypeSize(record)) return nullptr;
+  return std::make_shared<model::Type>(
+      convertType(context, leaves.types.size() == 1 ? leaves.types.front() : QualType(context.UnsignedCharTy)));
+}
+
+} // namespace
+
 model::Type convertType(ASTContext& context, QualType type) {
   model::Type out;
   type = type.getNonReferenceType();
@@ -43,6 +89,7 @@ model::Type convertType(ASTContext& context, QualType type) {
     out.kind = model::Type::Record;
     if (!canonical->isDependentType() && !canonical->isIncompleteType())
       out.bits = static_cast<int>(context.getTypeSize(canonical));
+    if (out.bits) out.element = dataOf(context, canonical);
   }
   return out;
 }

@@ -55,10 +55,13 @@ std::string ExprPrinter::print(const Expr& expr, int minimum) const {
   case ExprKind::Member:
     return print(*expr.operands[0], postfixPrecedence) + "." + expr.text;
   case ExprKind::Call: {
+    // ".f" is a method of the first operand, "T{" a value made of its parts.
+    bool isMethod = expr.text[0] == '.', isList = expr.text.back() == '{';
     std::string arguments;
-    for (const ExprRef& operand : expr.operands)
-      arguments += (arguments.empty() ? "" : ", ") + print(*operand, 0);
-    return expr.text + "(" + arguments + ")";
+    for (size_t n = isMethod; n < expr.operands.size(); ++n)
+      arguments += (n == isMethod ? "" : ", ") + print(*expr.operands[n], 0);
+    if (isList) return expr.text + arguments + "}";
+    return (isMethod ? print(*expr.operands[0], postfixPrecedence) : "") + expr.text + "(" + arguments + ")";
   }
   }
   return expr.text;

@@ -135,13 +135,13 @@ private:
       const Tensor& tensor = kernel.tensors[i];
       std::string at = fmt::format("tensors/{}/", i);
       oneOf(at + "role", tensor.role, {"in", "out", "inout"});
-      oneOf(at + "data", tensor.data, {"uniform", "index"});
+      oneOf(at + "data", tensor.data, {"uniform", "index", "offsets"});
       checkExpression(at + "extent", tensor.extent, overSizes);
       if (tensor.dataMax)
         checkExpression(at + "dataMax", *tensor.dataMax, overSizes);
       if (tensor.size < 1 || tensor.size > 4096)
         fail(at + "size", "must be between 1 and 4096 bytes");
-      if (tensor.data == "index" && !tensor.dataMax)
+      if (tensor.data != "uniform" && !tensor.dataMax)
         fail(at + "dataMax", "missing");
     }
   }

@@ -45,6 +45,7 @@ void Lifter::classifyLoops() {
   model::forEachStmt(out.body, [&](const Stmt& stmt) {
     if (stmt.kind != StmtKind::For) return;
     Dim& dim = out.loops[stmt.variable];
+    if (!dim.bounded || model::hasExit(stmt.body, StmtKind::Break) || model::hasExit(stmt.body, StmtKind::Return)) return;
     std::map<int, int> assigned;
     std::set<int> declared;
     bool other = false, reduces = false;
@@ -91,6 +92,8 @@ bool Lifter::meetsAcrossIterations(const Access& a, const Access& b, const Dim& 
       }
       dims += ", " + name + (outer ? "" : suffix);
     }
+    for (const auto& name : access.unknowns)
+      dims += ", " + name + suffix;
     return dims;
   };
   auto first = poly::Map::parse(out.islAccess(a)), second = poly::Map::parse(out.islAccess(b, "@T"));

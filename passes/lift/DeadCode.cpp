@@ -16,16 +16,31 @@ using model::StmtRef;
 
 namespace {
 
-/// Variables that something reads, arrays that something stores to among them.
+/// Variables that something reads which has an effect, directly or through what it sets.
 std::set<int> readsOf(const std::vector<StmtRef>& stmts) {
   std::set<int> reads;
   auto note = [&](const Expr& node) {
-    if (node.kind == ExprKind::Variable || node.kind == ExprKind::Array) reads.insert(node.variable);
+    if (node.kind == ExprKind::Variable || node.kind == ExprKind::Array || node.kind == ExprKind::Access) reads.insert(node.variable);
   };
-  model::forEachStmt(stmts, [&](const Stmt& stmt) {
-    model::forEachExpr(stmt.value, note);
-    if (stmt.kind == StmtKind::Store) model::forEachExpr(stmt.target, note);
-  });
+  auto scan = [&](auto&& self, const std::vector<StmtRef>& list, bool isHeader) -> void {
+    for (const StmtRef& stmt : list) {
+      bool sets = stmt->kind == StmtKind::Declare || stmt->kind == StmtKind::Assign;
+      if (!sets || isHeader || reads.count(stmt->variable)) {
+        model::forEachExpr(stmt->value, note);
+        bool isPart = sets && stmt->target && stmt->target->kind != ExprKind::Variable;
+        if (!sets || isPart) model::forEachExpr(stmt->target, note);
+        if (sets && isHeader) reads.insert(stmt->variable);
+      }
+      self(self, stmt->init, true);
+      self(self, stmt->step, true);
+      self(self, stmt->body, false);
+      self(self, stmt->otherwise, false);
+    }
+  };
+  for (size_t before = ~size_t{0}; before != reads.size();) {
+    before = reads.size();
+    scan(scan, stmts, false);
+  }
   return reads;
 }
 
@@ -61,10 +76,11 @@ public:
     std::vector<StmtRef> out;
     for (const StmtRef& stmt : list) {
       Stmt copy = *stmt;
+      copy.init = stmts(stmt->init);
       copy.value = expr(stmt->value);
-      bool alsoReads = stmt->kind == StmtKind::Store && stmt->text != "=" && stmt->target->kind == ExprKind::Access;
-      if (alsoReads) keep(stmt->target->value - 1);
-      copy.target = expr(stmt->target);
+      bool alsoReads = stmt->kind == StmtKind::Store && (stmt->text != "=" || stmt->target->kind != ExprKind::Access);
+      copy.target = expr(stmt->target, alsoReads);
+      copy.step = stmts(stmt->step);
       copy.body = stmts(stmt->body);
       copy.otherwise = stmts(stmt->otherwise);
       out.push_back(std::make_shared<Stmt>(std::move(copy)));
@@ -84,11 +100,15 @@ private:
     return static_cast<std::int64_t>(liveAccesses.size()) - 1;
   }
 
-  ExprRef expr(const ExprRef& node) {
+  /// An update's read stands right in front of its write.
+  ExprRef expr(const ExprRef& node, bool alsoReads = false) {
     if (!node) return node;
     auto copy = std::make_shared<Expr>(*node);
-    for (ExprRef& operand : copy->operands)
-      operand = expr(operand);
+    bool isAccess = node->kind == ExprKind::Access;
+    for (size_t n = 0; n < copy->operands.size(); ++n)
+      copy->operands[n] = expr(copy->operands[n], alsoReads && !isAccess && n == 0);
+    alsoReads = alsoReads && isAccess;
+    if (alsoReads) keep(node->value - 1);
     if (node->kind == ExprKind::Access) copy->value = keep(node->value);
     if (node->kind == ExprKind::Affine) {
       liveValues.push_back(values[static_cast<size_t>(node->value)]);

@@ -82,6 +82,31 @@ void Lifter::delinearize() {
       for (const Term& term : terms[n])
         if (term.hasDim) gcds[term.sizes] = std::gcd(gcds[term.sizes], term.coefficient);
     }
+    bool isRead = true, isData = false;
+    for (size_t n : indices) {
+      isRead = isRead && (!out.accesses[n].isWrite || out.accesses[n].isAtomic);
+      isData = isData || !out.accesses[n].unknowns.empty();
+    }
+    if (!ok && isRead && isData) {
+      // Anywhere in the array: one unknown offset.
+      gcds.clear();
+      for (size_t n = 0; n < indices.size(); ++n) {
+        Access& access = out.accesses[indices[n]];
+        terms[n].clear();
+        bool isAffine = split(access.flat, dims, terms[n]) && std::all_of(terms[n].begin(), terms[n].end(), [](const Term& term) { return term.sizes.empty(); });
+        if (!isAffine) {
+          access.flat = Polynomial::symbol(addUnknown("", ""));
+          access.unknowns.push_back(*access.flat.asSymbol());
+          access.isMay = true;
+          dims.insert(access.unknowns.back());
+          terms[n].clear();
+          split(access.flat, dims, terms[n]);
+        }
+        for (const Term& term : terms[n])
+          if (term.hasDim) gcds[term.sizes] = std::gcd(gcds[term.sizes], term.coefficient);
+      }
+      ok = true;
+    }
     if (!ok) {
       fail(out.accesses[indices[0]].location, "the subscripts of '" + name + "' are not affine: " + out.accesses[indices[0]].flat.toText());
       continue;
@@ -109,6 +134,7 @@ void Lifter::delinearize() {
     for (size_t n = 0; n < indices.size(); ++n) {
       Access& access = out.accesses[indices[n]];
       (access.isWrite ? array.isWritten : array.isRead) = true;
+      if (access.isAtomic) array.isRead = true;
       access.subscripts.assign(strides.size(), Polynomial());
       for (const Term& term : terms[n]) {
         std::int64_t rest = term.coefficient;
@@ -208,7 +234,7 @@ std::optional<std::pair<std::int64_t, std::int64_t>> Lifter::constantRange(const
     if (monomial.empty()) continue;
     std::optional<std::int64_t> first, last;
     for (const Dim& loop : out.loops)
-      if (monomial.size() == 1 && loop.name == monomial[0]) {
+      if (loop.bounded && monomial.size() == 1 && loop.name == monomial[0]) {
         first = loop.from.constant();
         last = (loop.to - Polynomial(1)).constant();
       }
@@ -262,13 +288,22 @@ void Lifter::proveSubscripts() {
         need(value);
       for (const Polynomial& value : high.value_or(std::vector<Polynomial>{}))
         need(extent - Polynomial(1) - value);
+      // Only test data and people rely on the rows of what is never written.
+      // (Nor on those of what is only combined: that commutes wherever it goes.)
+      bool isOrderFree = std::all_of(out.accesses.begin(), out.accesses.end(), [&](const Access& one) {
+        return one.array != access.array || (one.isAtomic && one.combine == access.combine);
+      });
+      if (!proved && (!array.isWritten || (access.isAtomic && isOrderFree)) && !access.unknowns.empty()) continue;
       if (!proved) {
         fail(access.location, "cannot prove that subscript '" + access.subscripts[k].toText() + "' of '" + access.array +
                                   "' stays within a row of " + extent.toText());
         return;
       }
     }
-    if (provedAt(access, access.subscripts[0])) continue;
+    bool isData = !access.unknowns.empty();
+    for (const auto& loop : access.loops)
+      isData = isData || out.dim(loop)->dataBound;
+    if (isData || provedAt(access, access.subscripts[0])) continue;
     auto low = subscriptBounds(access, access.subscripts[0], false);
     bool proved = low.has_value();
     for (const Polynomial& value : low.value_or(std::vector<Polynomial>{}))

@@ -63,6 +63,12 @@ bool Evaluator::isNeverNegative(const ExprRef& expr) const {
 }
 
 Value Evaluator::evaluate(const ExprRef& expr) const {
+  Value value = known(expr);
+  bool isNumber = value.kind == Value::Integer && value.value.isValid();
+  return standIn && !isNumber && value.kind != Value::Pointer && expr->type.kind == Type::Int ? standIn(expr) : value;
+}
+
+Value Evaluator::known(const ExprRef& expr) const {
   Value unknown, result;
   result.kind = Value::Integer;
   auto whole = [&](std::optional<Polynomial> p) {
@@ -163,7 +169,7 @@ std::optional<std::string> Evaluator::comparison(const Expr& expr, bool negated)
       else if (type.bits != 32) return std::nullopt;
       else mayWrap[n] = true;
     }
-    auto text = sides[n]->toIsl(dims);
+    auto text = sides[n]->toIsl(dimsNow ? dimsNow() : dims);
     if (!text) return std::nullopt;
     texts[n] = *text;
   }

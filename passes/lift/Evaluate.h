@@ -28,7 +28,10 @@ public:
   /// Called for a value over sizes alone that has to be >= 0 for the arithmetic to be what it looks like.
   std::function<void(const Polynomial&, const std::string& why)> assume;
   std::function<bool(const Polynomial&)> isSizesOnly;
+  /// What stands for an integer that cannot be computed; may be null.
+  std::function<Value(const model::ExprRef&)> standIn;
   std::set<std::string> dims;        ///< names that are dimensions, not sizes
+  std::function<std::set<std::string>()> dimsNow; ///< the same, where evaluating adds to them; may be null
 
   Value evaluate(const model::ExprRef& expr) const;
   std::optional<Polynomial> integer(const model::ExprRef& expr) const;
@@ -37,6 +40,7 @@ public:
 
 private:
   bool isNeverNegative(const model::ExprRef& expr) const;
+  Value known(const model::ExprRef& expr) const;
   std::optional<Polynomial> binary(const model::Expr& expr) const;
   std::optional<std::string> comparison(const model::Expr& expr, bool negated) const;
 };

@@ -21,6 +21,7 @@ std::string Lifter::whySharesArrays(const std::set<int>& written) const {
 }
 
 void Lifter::computeExtents() {
+  boundUnknowns();
   for (auto& [name, array] : out.arrays) {
     // Largest subscript of each dimension; the last element is the sum of all of them.
     Polynomial last;
@@ -29,11 +30,15 @@ void Lifter::computeExtents() {
       for (const Access& access : out.accesses) {
         if (access.array != name) continue;
         auto bounds = subscriptBounds(access, access.subscripts[k], true);
+        if (!bounds && access.isMay) {
+          if (out.untestable.empty()) out.untestable = "no bound is known for the subscript of '" + name + "' in line " + std::to_string(access.location.line);
+          continue;
+        }
         if (!bounds) return fail(access.location, "the extent of '" + name + "' has no bound");
         for (const Polynomial& bound : *bounds)
           most = most ? Polynomial::maximum(*most, bound) : bound;
       }
-      last = last + *most * array.strides[k];
+      if (most) last = last + *most * array.strides[k];
     }
     array.extent = last + Polynomial(1);
     const model::Variable& variable = out.kernel.variables[array.variable];

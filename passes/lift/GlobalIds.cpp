@@ -8,6 +8,7 @@
 // may be computed, which every point then computes for itself. Refused: an axis whose block and thread index are used
 // apart from each other, an axis along which all threads do the same.
 #include "Lifter.h"
+#include "retile/KernelModel/Normalize.h"
 
 namespace retile::lift {
 
@@ -28,6 +29,8 @@ void Lifter::peel(const std::vector<StmtRef>& stmts) {
     }
     if (isLast && onlyValuesSoFar && stmt->kind == StmtKind::For && peelDistributed(*stmt)) return;
     statement(stmt, out.body);
+    // What comes behind a statement that may leave happens only if it did not.
+    if (model::mayLeave(*stmt)) ++mayDepth;
   }
 }
 
@@ -35,6 +38,7 @@ bool Lifter::peelDistributed(const Stmt& stmt) {
   std::string why;
   auto found = counted(stmt, why);
   if (!found) return false;
+  if (model::hasExit(stmt.body, StmtKind::Return) || model::hasExit(stmt.body, StmtKind::Break)) return false;
   for (int a = 0; a < 3; ++a) {
     Axis& axis = axes[a];
     if (!found->from.mentions(axis.global)) continue;
@@ -77,7 +81,8 @@ bool Lifter::peelDistributed(const Stmt& stmt) {
     counter.kind = Value::Integer;
     counter.value = Polynomial::symbol(dim.name);
     environment[found->variable] = counter;
-    peel(stmt.body);
+    // What goes on with the next iteration ends the point.
+    peel(model::replaceContinue(stmt.body));
     return true;
   }
   return false;

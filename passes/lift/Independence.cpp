@@ -18,15 +18,17 @@ void Lifter::proveIndependence() {
     differ += (differ.empty() ? "" : " or ") + name + " < " + name + "__ or " + name + " > " + name + "__";
   }
   auto tuple = [](std::string dims, const Access& access, const char* suffix) {
-    for (const auto& loop : access.loops)
-      dims += ", " + loop + suffix;
+    for (const auto* names : {&access.loops, &access.unknowns})
+      for (const auto& name : *names)
+        dims += ", " + name + suffix;
     return dims;
   };
   for (const Access& write : out.accesses) {
     if (!write.isWrite) continue;
     for (const Access& other : out.accesses) {
       if (other.array != write.array || (other.isWrite && &other < &write)) continue;
-      if (write.isAtomic && other.isAtomic) continue;
+      // Combinations of one kind commute.
+      if (write.isAtomic && other.isAtomic && write.combine == other.combine) continue;
       auto a = poly::Map::parse(out.islAccess(write)), b = poly::Map::parse(out.islAccess(other, "@T"));
       auto conflicts = a && b ? a->conflictsWith(*b) : std::nullopt;
       auto distinct = poly::Map::parse(out.islParameters() + "{ S[" + tuple(first, write, "") + "] -> T[" +

@@ -69,8 +69,7 @@ Lifted BlockLifter::run(const Lifted& pointwise) {
     out.remarks.push_back({kernel.location, "its text cannot be kept: " + kernel.text.whyNot, true});
     return out;
   }
-  std::vector<model::StmtRef> body = kernel.body;
-  if (!model::normalize(body)) kernel.body = body;
+  model::normalize(kernel.body);
   model::collectAssigned(kernel.body, assignedInAll);
   readLaunch();
   if (out.callSite && out.callSite->shared) out.sharedBytes = hostValue(out.callSite->shared);

@@ -1,5 +1,6 @@
 // The lift pipeline, in order; each step is one file beside this one.
 #include "BlockLifter.h"
+#include "Parameters.h"
 #include "retile/KernelModel/Normalize.h"
 
 namespace retile::lift {
@@ -11,7 +12,8 @@ Lifted Lifter::run() {
   for (const auto& [at, why] : kernel.broken)
     fail(at, why);
   if (failed) return out;
-  if (auto exit = normalize(kernel.body)) fail(*exit, "an early exit from inside a loop");
+  normalize(kernel.body);
+  copyChangedParameters(kernel);
   for (const auto& [at, why] : kernel.opaque)
     fail(at, why);
   readLaunch();
@@ -33,7 +35,12 @@ Lifted Lifter::run() {
   for (const auto& access : out.accesses)
     writes = writes || access.isWrite;
   if (!failed && !writes) fail(kernel.location, "the kernel writes nothing");
-  if (!failed) out.level = transform::Level::Full;
+  bool isPartial = out.returnsEarly;
+  for (const auto& access : out.accesses)
+    isPartial = isPartial || access.isSpelled || access.isAtomic;
+  for (const Dim& loop : out.loops)
+    isPartial = isPartial || loop.dataBound;
+  if (!failed) out.level = isPartial ? transform::Level::Partial : transform::Level::Full;
   return out;
 }
 

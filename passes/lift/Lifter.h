@@ -49,9 +49,23 @@ protected:
   void declare(const model::Stmt& stmt, std::vector<model::StmtRef>& into);
   model::ExprRef rewrite(const model::ExprRef& expr);
   model::ExprRef access(const model::Expr& load, bool isWrite, bool isRead);
+  model::ExprRef part(const model::Expr& place, bool isWrite, bool isRead);
+  void scope(const model::Stmt& stmt, std::vector<model::StmtRef>& into);
+  model::ExprRef record(const Access& made, const model::Expr& at, bool isWrite, bool isRead);
   Evaluator evaluator();
+  Value valueOf(int variable, bool withUnknowns) const;
   virtual std::optional<Polynomial> builtin(const std::string& name);
   bool proveNonNegative(const Polynomial& value);
+  // Atomics.cpp: updates whose order is free
+  void atomic(const model::Stmt& stmt, std::vector<model::StmtRef>& into);
+  // Unknowns.cpp: integers that only the data knows
+  Evaluator dataEvaluator();
+  Value standIn(const model::ExprRef& expr);
+  Value held(const model::Type& type, const model::ExprRef& value);
+  Value joined(const Value& a, const Value& b, const std::optional<std::string>& whenA, const std::optional<std::string>& whenB);
+  std::string addUnknown(const std::string& constraints, const std::string& source);
+  std::vector<std::string> unknownsIn(std::set<std::string> names) const;
+  std::map<const model::Expr*, std::string> stoodIn; ///< unknowns of the current statement
   // Loops.cpp: counted loops, induction variables
   struct Counted {
     int variable;
@@ -61,6 +75,12 @@ protected:
   std::optional<Counted> counted(const model::Stmt& stmt, std::string& why);
   void loop(const model::Stmt& stmt, std::vector<model::StmtRef>& into);
   void enterInductions(const model::Stmt& stmt, const Counted& loop);
+  std::string loopName(const std::string& wanted) const;
+  // DataLoops.cpp: loops that stay as they are spelled
+  void dataLoop(const model::Stmt& stmt, std::vector<model::StmtRef>& into);
+  std::optional<Counted> dataCounted(const model::Stmt& stmt);
+  bool isReadBehind(const model::Stmt& loop) const;
+  void enterData(const std::map<int, int>& assigned, const Environment& before);
   // GlobalIds.cpp: guards and distributed loops around the whole program
   void peel(const std::vector<model::StmtRef>& stmts);
   bool peelDistributed(const model::Stmt& stmt);
@@ -85,6 +105,8 @@ protected:
   // Extents.cpp
   void computeExtents();
   std::string whySharesArrays(const std::set<int>& written) const;
+  // TestData.cpp: what loaded subscripts and bounds may be
+  void boundUnknowns();
   // Barriers.cpp: why a kernel with shared memory or barriers is ill defined, if it is
   void checkSynchronisation();
   void checkSharedRaces();

@@ -137,28 +137,31 @@ void Lifter::enterInductions(const Stmt& stmt, const Counted& loop) {
   }
 }
 
+std::string Lifter::loopName(const std::string& wanted) const {
+  std::string name = wanted;
+  std::set<std::string> taken = dimNames();
+  for (const auto& [size, info] : out.sizes)
+    taken.insert(size);
+  while (taken.count(name))
+    name += "_";
+  return name;
+}
+
 void Lifter::loop(const Stmt& stmt, std::vector<StmtRef>& into) {
   std::string why;
   auto found = counted(stmt, why);
-  if (!found || !found->step.constant()) {
-    fail(stmt.location, why);
-    return;
-  }
+  if (!found || !found->step.constant() || isReadBehind(stmt)) return dataLoop(stmt, into);
+  bool leaves = model::hasExit(stmt.body, StmtKind::Return) || model::hasExit(stmt.body, StmtKind::Break);
   Dim dim;
   const model::Variable& variable = out.kernel.variables[found->variable];
   dim.kind = Dim::Sequential;
   dim.type = variable.type;
   dim.variable = found->variable;
-  dim.name = variable.name;
-  std::set<std::string> taken = dimNames();
-  for (const auto& [name, size] : out.sizes)
-    taken.insert(name);
-  while (taken.count(dim.name))
-    dim.name += "_";
+  dim.name = loopName(variable.name);
   dim.from = found->isDown ? found->to : found->from;
   dim.to = found->isDown ? found->from + Polynomial(1) : found->to;
   dim.step = found->isDown ? Polynomial(-1) : found->step;
-  dim.uniform = !found->isDown && mayDepth == 0;
+  dim.uniform = !found->isDown && mayDepth == 0 && !leaves;
   for (const Polynomial* bound : {&dim.from, &dim.to})
     for (const auto& name : bound->symbols()) {
       bool isUniformLoop = false;

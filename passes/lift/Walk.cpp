@@ -3,6 +3,7 @@
 //
 //   const float* p = A + m*K;  acc += p[k];   ->   acc += A[m*K + k]
 #include "Lifter.h"
+#include "retile/KernelModel/Normalize.h"
 #include "retile/KernelModel/Visit.h"
 
 namespace retile::lift {
@@ -36,6 +37,8 @@ std::set<std::string> Lifter::dimNames() const {
     names.insert(dim.name);
   for (const Dim& dim : out.loops)
     names.insert(dim.name);
+  for (const auto& [name, unknown] : out.unknowns)
+    names.insert(name);
   return names;
 }
 
@@ -52,7 +55,7 @@ bool Lifter::proveNonNegative(const Polynomial& value) {
       bool loop = false;
       for (const Dim& dim : out.loops)
         loop = loop || dim.name == part;
-      if (loop || (kind != poly::Atom::Symbol && kind != poly::Atom::Mod)) allPositive = false;
+      if (loop || out.unknowns.count(part) || (kind != poly::Atom::Symbol && kind != poly::Atom::Mod)) allPositive = false;
     }
   }
   if (allPositive) return true;
@@ -74,6 +77,7 @@ bool Lifter::proveNonNegative(const Polynomial& value) {
   for (size_t index : openLoops) {
     const Dim& dim = out.loops[index];
     tuple += ", " + dim.name;
+    if (!dim.bounded) continue;
     auto from = dim.from.toIsl(dims), to = dim.to.toIsl(dims);
     if (from) add(dim.name + " >= " + *from);
     if (to) add(dim.name + " < " + *to);
@@ -82,6 +86,17 @@ bool Lifter::proveNonNegative(const Polynomial& value) {
     add(guard);
   for (const auto& condition : pathConditions)
     add(condition);
+  std::set<std::string> named = value.symbols();
+  for (const auto& condition : pathConditions)
+    named.merge(poly::namesIn(condition));
+  for (size_t index : openLoops)
+    for (const Polynomial* bound : {&out.loops[index].from, &out.loops[index].to})
+      named.merge(bound->symbols());
+  for (const auto& name : unknownsIn(named)) {
+    tuple += ", " + name;
+    auto unknown = out.unknowns.find(name);
+    if (unknown != out.unknowns.end() && !unknown->second.constraints.empty()) add(unknown->second.constraints);
+  }
   add(out.islContext());
   add(*text + " < 0");
   auto counterexample = poly::Set::parse(out.islParameters() + "{ S[" + tuple + "] : " + constraints + " }");
@@ -90,24 +105,26 @@ bool Lifter::proveNonNegative(const Polynomial& value) {
   return empty && *empty;
 }
 
+Value Lifter::valueOf(int variable, bool withUnknowns) const {
+  auto found = environment.find(variable);
+  if (found != environment.end()) return withUnknowns || !out.mentionsUnknown(found->second.value) ? found->second : Value{};
+  const Variable& declared = out.kernel.variables[variable];
+  Value value;
+  bool isArray = declared.kind == Variable::LocalArray || declared.kind == Variable::SharedArray ||
+                 declared.kind == Variable::DynamicShared || declared.kind == Variable::Global;
+  if (isArray || (declared.kind == Variable::Parameter && declared.type.kind == Type::Pointer)) {
+    value.kind = Value::Pointer;
+    value.base = variable;
+  } else if (declared.kind == Variable::Parameter && declared.type.kind == Type::Int) {
+    value.kind = Value::Integer;
+    value.value = out.arguments.at(declared.name);
+  }
+  return value;
+}
+
 Evaluator Lifter::evaluator() {
   Evaluator result;
-  result.variable = [this](int variable) -> Value {
-    auto found = environment.find(variable);
-    if (found != environment.end()) return found->second;
-    const Variable& declared = out.kernel.variables[variable];
-    Value value;
-    bool isArray = declared.kind == Variable::LocalArray || declared.kind == Variable::SharedArray ||
-                   declared.kind == Variable::DynamicShared || declared.kind == Variable::Global;
-    if (isArray || (declared.kind == Variable::Parameter && declared.type.kind == Type::Pointer)) {
-      value.kind = Value::Pointer;
-      value.base = variable;
-    } else if (declared.kind == Variable::Parameter && declared.type.kind == Type::Int) {
-      value.kind = Value::Integer;
-      value.value = out.arguments[declared.name];
-    }
-    return value;
-  };
+  result.variable = [this](int variable) { return valueOf(variable, false); };
   result.builtin = [this](const std::string& name) { return builtin(name); };
   result.prove = [this](const Polynomial& value) { return proveNonNegative(value); };
   result.assume = [this](const Polynomial& value, const std::string& why) {
@@ -131,45 +148,73 @@ static bool containsBuiltin(const ExprRef& expr) {
 ExprRef Lifter::access(const Expr& load, bool isWrite, bool isRead) {
   Evaluator evaluate = evaluator();
   Value pointer = evaluate.evaluate(load.operands[0]);
+  bool isSpelled = pointer.kind != Value::Pointer;
+  if (isSpelled) pointer = dataEvaluator().evaluate(load.operands[0]);
   if (pointer.kind != Value::Pointer) {
     fail(load.location, "a pointer whose base is not known");
     return std::make_shared<Expr>(load);
   }
-  const Variable& base = out.kernel.variables[pointer.base];
+  const Variable base = out.kernel.variables[pointer.base];
+  auto kept = std::make_shared<Expr>(load);
   if (base.kind == Variable::LocalArray) {
     out.hasLocalArrays = true;
-    auto kept = std::make_shared<Expr>(load);
+    kept->operands[0] = rewrite(load.operands[0]);
     kept->operands[1] = rewrite(load.operands[1]);
     return kept;
   }
   if (base.kind == Variable::SharedArray || base.kind == Variable::DynamicShared) {
     fail(load.location, "shared memory ('" + base.sourceName + "')");
-    return std::make_shared<Expr>(load);
+    return kept;
   }
   auto index = evaluate.integer(load.operands[1]);
   if (!index) {
+    isSpelled = true;
+    index = dataEvaluator().integer(load.operands[1]);
+  }
+  if (!index) {
     fail(load.location, "a subscript of '" + base.name + "' that is not affine: " + print(out.kernel, load.operands[1]));
-    return std::make_shared<Expr>(load);
+    return kept;
   }
   if (base.type.element && base.type.isVolatile) fail(load.location, "a volatile access to '" + base.name + "'");
   Access made;
   made.array = base.name;
   made.variable = pointer.base;
-  made.isMay = mayDepth > 0;
   made.flat = pointer.value + *index;
-  made.statement = "S" + std::to_string(statements);
+  made.isSpelled = isSpelled;
   made.element = load.type;
-  made.location = load.location;
   const Expr* width = load.operands[1].get();
   made.indexBits = width->kind == ExprKind::IntLiteral ? 64 : width->type.bits;
-  for (size_t loop : openLoops)
-    made.loops.push_back(out.loops[loop].name);
-  for (const auto& condition : pathConditions)
+  if (isSpelled)
+    for (ExprRef& operand : kept->operands)
+      operand = rewrite(operand);
+  else
+    kept->operands.clear();
+  return record(made, *kept, isWrite, isRead);
+}
+
+/// Adds the access, as a read in front of a write where it is both.
+ExprRef Lifter::record(const Access& access, const Expr& at, bool isWrite, bool isRead) {
+  Access made = access;
+  made.isMay = mayDepth > 0;
+  made.statement = "S" + std::to_string(statements);
+  made.location = at.location;
+  std::set<std::string> named = made.flat.symbols();
+  for (size_t loop : openLoops) {
+    const Dim& dim = out.loops[loop];
+    made.loops.push_back(dim.name);
+    made.isMay = made.isMay || dim.dataBound;
+    for (const Polynomial* bound : {&dim.from, &dim.to})
+      named.merge(bound->symbols());
+  }
+  for (const auto& condition : pathConditions) {
     made.conditions += (made.conditions.empty() ? "" : " and ") + condition;
-  auto node = std::make_shared<Expr>(load);
+    named.merge(poly::namesIn(condition));
+  }
+  made.unknowns = unknownsIn(std::move(named));
+  made.isMay = made.isMay || !made.unknowns.empty();
+  auto node = std::make_shared<Expr>(at);
   node->kind = ExprKind::Access;
-  node->operands.clear();
-  node->variable = pointer.base;
+  node->variable = made.variable;
   if (isRead) {
     made.isWrite = false;
     node->value = static_cast<std::int64_t>(out.accesses.size());
@@ -183,9 +228,28 @@ ExprRef Lifter::access(const Expr& load, bool isWrite, bool isRead) {
   return node;
 }
 
+/// A member, or an element of a member that is an array.
+static bool isPart(const Expr& place) {
+  if (place.kind != ExprKind::Load) return place.kind == ExprKind::Member;
+  // A member that is a pointer points elsewhere.
+  const Expr& base = *place.operands[0];
+  return base.kind == ExprKind::Member && base.type.canonical.find('[') != std::string::npos;
+}
+
+/// A part of a record: an access to the record.
+ExprRef Lifter::part(const Expr& place, bool isWrite, bool isRead) {
+  auto copy = std::make_shared<Expr>(place);
+  const Expr& whole = *place.operands[0];
+  if (isPart(whole)) copy->operands[0] = part(whole, isWrite, isRead);
+  else if (whole.kind == ExprKind::Load) copy->operands[0] = access(whole, isWrite, isRead);
+  else copy->operands[0] = rewrite(place.operands[0]);
+  if (place.kind == ExprKind::Load) copy->operands[1] = rewrite(place.operands[1]);
+  return copy;
+}
+
 ExprRef Lifter::rewrite(const ExprRef& expr) {
   if (!expr) return expr;
-  if (expr->kind == ExprKind::Load) return access(*expr, false, true);
+  if (expr->kind == ExprKind::Load) return isPart(*expr) ? part(*expr, false, true) : access(*expr, false, true);
   if (expr->kind == ExprKind::Opaque && !expr->text.empty()) fail(expr->location, "'" + expr->text + "' is not modelled");
   bool isGlobalScalar = expr->kind == ExprKind::Variable && out.kernel.variables[expr->variable].kind == Variable::Global;
   if (isGlobalScalar) {
@@ -221,11 +285,13 @@ ExprRef Lifter::rewrite(const ExprRef& expr) {
     for (size_t n = 1; n < expr->operands.size(); ++n) {
       bool negated = isLogical ? expr->text == "||" : n == 2;
       auto test = evaluator().condition(expr->operands[0], negated);
+      bool isExact = test.has_value();
+      if (!isExact) test = dataEvaluator().condition(expr->operands[0], negated);
       if (test) pathConditions.push_back(*test);
-      else ++mayDepth;
+      if (!isExact) ++mayDepth;
       copy->operands[n] = rewrite(expr->operands[n]);
       if (test) pathConditions.pop_back();
-      else --mayDepth;
+      if (!isExact) --mayDepth;
     }
     return copy;
   }
@@ -241,18 +307,9 @@ void Lifter::declare(const Stmt& stmt, std::vector<StmtRef>& into) {
     return;
   }
   if (variable.kind == Variable::LocalArray) out.hasLocalArrays = true;
-  if (variable.type.kind == Type::Record && variable.type.name.find("half") == std::string::npos &&
-      variable.type.name.find("bfloat16") == std::string::npos)
-    fail(stmt.location, "a variable of class type '" + variable.type.name + "'");
   environment.erase(stmt.variable);
   bool tracked = variable.extents.empty() && (variable.type.kind == Type::Int || variable.type.kind == Type::Pointer);
-  if (tracked && stmt.value) {
-    bool narrow = variable.type.kind == Type::Int && variable.type.bits < 32;
-    environment[stmt.variable] = narrow ? Value{} : evaluator().evaluate(stmt.value);
-  } else if (tracked) {
-    environment[stmt.variable] = Value{};
-  }
-  if (variable.type.kind == Type::Pointer && variable.extents.empty()) return;
+  if (tracked) environment[stmt.variable] = stmt.value ? held(variable.type, stmt.value) : Value{};
   Stmt kept = stmt;
   kept.value = rewrite(stmt.value);
   into.push_back(std::make_shared<Stmt>(std::move(kept)));
@@ -261,9 +318,13 @@ void Lifter::declare(const Stmt& stmt, std::vector<StmtRef>& into) {
 void Lifter::assign(const Stmt& stmt, std::vector<StmtRef>& into) {
   const Variable& variable = out.kernel.variables[stmt.variable];
   bool isPointer = variable.type.kind == Type::Pointer;
-  bool tracked = isPointer || (variable.type.kind == Type::Int && variable.type.bits >= 32);
+  bool tracked = isPointer || variable.type.kind == Type::Int;
   Stmt kept = stmt;
   kept.value = rewrite(stmt.value);
+  if (stmt.target && isPart(*stmt.target)) {
+    kept.target = part(*stmt.target, false, false);
+    return into.push_back(std::make_shared<Stmt>(std::move(kept)));
+  }
   if (tracked) {
     Expr combined;
     combined.kind = isPointer ? ExprKind::PointerAdd : ExprKind::Binary;
@@ -282,33 +343,42 @@ void Lifter::assign(const Stmt& stmt, std::vector<StmtRef>& into) {
       operand = negated;
     }
     combined.operands = {self, operand};
-    Value value = stmt.text == "=" ? evaluator().evaluate(stmt.value) : evaluator().evaluate(std::make_shared<Expr>(combined));
-    environment[stmt.variable] = value;
+    environment[stmt.variable] = held(variable.type, stmt.text == "=" ? stmt.value : std::make_shared<Expr>(combined));
   }
-  if (!isPointer) into.push_back(std::make_shared<Stmt>(std::move(kept)));
+  into.push_back(std::make_shared<Stmt>(std::move(kept)));
 }
 
 void Lifter::store(const Stmt& stmt, std::vector<StmtRef>& into) {
   Stmt kept = stmt;
   kept.value = rewrite(stmt.value);
-  kept.target = access(*stmt.target, true, stmt.text != "=");
+  // Who writes a part of a record keeps the rest of it.
+  kept.target = isPart(*stmt.target) ? part(*stmt.target, true, true) : access(*stmt.target, true, stmt.text != "=");
   into.push_back(std::make_shared<Stmt>(std::move(kept)));
   ++statements;
 }
 
+static bool isExit(StmtKind kind) { return kind == StmtKind::Return || kind == StmtKind::Break || kind == StmtKind::Continue; }
+
+static bool endsInExit(const std::vector<StmtRef>& stmts) { return !stmts.empty() && isExit(stmts.back()->kind); }
+
 void Lifter::branch(const Stmt& stmt, std::vector<StmtRef>& into) {
   Stmt kept = stmt;
   auto condition = evaluator().condition(stmt.value), negation = evaluator().condition(stmt.value, true);
+  bool isExact = condition && negation;
+  if (!isExact) {
+    condition = dataEvaluator().condition(stmt.value);
+    negation = dataEvaluator().condition(stmt.value, true);
+  }
   kept.value = rewrite(stmt.value);
   Environment before = environment;
   auto side = [&](const std::vector<StmtRef>& stmts, const std::optional<std::string>& test, std::vector<StmtRef>& result) {
     environment = before;
     result.clear();
     if (test) pathConditions.push_back(*test);
-    else ++mayDepth;
+    if (!isExact) ++mayDepth;
     walk(stmts, result);
     if (test) pathConditions.pop_back();
-    else --mayDepth;
+    if (!isExact) --mayDepth;
     return environment;
   };
   Environment a = side(stmt.body, condition, kept.body), b = side(stmt.otherwise, negation, kept.otherwise);
@@ -317,18 +387,45 @@ void Lifter::branch(const Stmt& stmt, std::vector<StmtRef>& into) {
   for (const auto* one : {&a, &b})
     for (const auto& [variable, value] : *one)
       touched.insert(variable);
+  Environment after;
   for (int variable : touched) {
-    auto ia = a.find(variable), ib = b.find(variable);
-    bool same = ia != a.end() && ib != b.end() && ia->second.kind == ib->second.kind && ia->second.base == ib->second.base &&
-                ia->second.value == ib->second.value;
-    environment[variable] = same ? ia->second : Value{};
+    auto at = [&](const Environment& side) {
+      environment = side;
+      return valueOf(variable, true);
+    };
+    Value va = at(a), vb = at(b);
+    // A side that leaves says nothing about what comes behind.
+    bool leavesA = endsInExit(stmt.body), leavesB = endsInExit(stmt.otherwise);
+    after[variable] = leavesA ? vb : leavesB ? va : joined(va, vb, condition, negation);
+  }
+  environment = before;
+  for (const auto& [variable, value] : after)
+    environment[variable] = value;
+  into.push_back(std::make_shared<Stmt>(std::move(kept)));
+}
+
+/// An inlined function that returns early; its returns are its own.
+void Lifter::scope(const Stmt& stmt, std::vector<StmtRef>& into) {
+  bool outer = out.returnsEarly;
+  Stmt kept = stmt;
+  kept.body.clear();
+  walk(stmt.body, kept.body);
+  out.returnsEarly = outer;
+  // What it sets depends on where it returned.
+  std::map<int, int> assigned;
+  model::collectAssigned(stmt.body, assigned);
+  for (const auto& [variable, times] : assigned) {
+    const Type& type = out.kernel.variables[variable].type;
+    if (type.kind == Type::Pointer) fail(stmt.location, "a pointer that a function with several returns sets");
+    environment[variable] = Value{};
   }
   into.push_back(std::make_shared<Stmt>(std::move(kept)));
 }
 
 void Lifter::statement(const StmtRef& stmt, std::vector<StmtRef>& into) {
+  stoodIn.clear();
   switch (stmt->kind) {
-  case StmtKind::Block: return walk(stmt->body, into);
+  case StmtKind::Block: return scope(*stmt, into);
   case StmtKind::Declare: return declare(*stmt, into);
   case StmtKind::Assign: return assign(*stmt, into);
   case StmtKind::Store: return store(*stmt, into);
@@ -336,18 +433,32 @@ void Lifter::statement(const StmtRef& stmt, std::vector<StmtRef>& into) {
   case StmtKind::For: return loop(*stmt, into);
   case StmtKind::Barrier: return fail(stmt->location, "a barrier");
   case StmtKind::Sync: return fail(stmt->location, "a collective operation: " + stmt->text);
-  case StmtKind::Atomic: return fail(stmt->location, "an atomic update: " + stmt->text);
-  case StmtKind::While: return fail(stmt->location, "a while loop that is not a counted loop");
-  case StmtKind::Break: return fail(stmt->location, "a break");
-  case StmtKind::Return:
-  case StmtKind::Continue: return;
+  case StmtKind::Atomic: return atomic(*stmt, into);
+  case StmtKind::While: return dataLoop(*stmt, into);
+  case StmtKind::Return: out.returnsEarly = true; [[fallthrough]];
+  case StmtKind::Break:
+  case StmtKind::Continue: return into.push_back(stmt);
   case StmtKind::Opaque: return fail(stmt->location, "a statement that is not modelled: " + stmt->text);
   }
 }
 
 void Lifter::walk(const std::vector<StmtRef>& stmts, std::vector<StmtRef>& into) {
-  for (const StmtRef& stmt : stmts)
+  int outer = mayDepth;
+  size_t conditions = pathConditions.size();
+  for (const StmtRef& stmt : stmts) {
+    // What comes behind a statement that may leave happens only if it did not.
+    bool leaves = model::mayLeave(*stmt);
+    std::optional<std::string> stays;
+    if (leaves && stmt->kind == StmtKind::If && endsInExit(stmt->body) && stmt->otherwise.empty()) {
+      stoodIn.clear();
+      stays = dataEvaluator().condition(stmt->value, true);
+    }
     statement(stmt, into);
+    if (leaves) ++mayDepth;
+    if (stays) pathConditions.push_back(*stays);
+  }
+  mayDepth = outer;
+  pathConditions.resize(conditions);
 }
 
 } // namespace retile::lift

@@ -7,6 +7,19 @@
 
 namespace retile::transform {
 
+/// Whether a point outside of the domain could do harm, or never end, when it runs with another's coordinates: it may see
+/// half of what that one writes, and what it combines would count twice.
+static bool needsGuard(const Lifted& lifted) {
+  bool isPartial = lifted.level == Level::Partial, harms = lifted.returnsEarly;
+  for (const Dim& loop : lifted.loops)
+    harms = harms || !loop.bounded;
+  for (const auto& access : lifted.accesses)
+    harms = harms || access.isAtomic;
+  for (const auto& [name, array] : lifted.arrays)
+    harms = harms || (isPartial && array.isRead && array.isWritten);
+  return harms;
+}
+
 void planHull(const Lifted& lifted, TransformPlan& plan) {
   std::set<std::string> dims;
   std::string tuple, box;
@@ -30,7 +43,11 @@ void planHull(const Lifted& lifted, TransformPlan& plan) {
   if (domain && hull) {
     auto inside = hull->isSubsetOf(*domain);
     plan.rectangular = inside && *inside;
-    if (plan.rectangular) return;
+    if (plan.rectangular) {
+      // Points outside of the box do not run at all then.
+      plan.rectangular = !needsGuard(lifted);
+      return;
+    }
   }
   plan.rectangular = false;
   if (!domain) return;

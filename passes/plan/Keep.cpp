@@ -18,7 +18,7 @@ void planKeep(const Lifted& lifted, TransformPlan& plan) {
     for (const Access& access : lifted.accesses) {
       if (access.array != name) continue;
       if (!first) first = &access;
-      same = same && access.subscripts == first->subscripts && !access.isMay && access.conditions.empty();
+      same = same && !access.isSpelled && !access.isAtomic && access.subscripts == first->subscripts && !access.isMay && access.conditions.empty();
       for (const auto& loop : access.loops) {
         inLoop = inLoop || jammed.count(loop);
         same = same && jammed.count(loop) && !access.flat.mentions(loop);

@@ -10,4 +10,8 @@ namespace retile::transform {
 #include "../Passes.def"
 #undef RETILE_PLAN_PASS
 
+/// Whether loaded numbers are subscripts or bounds. A point outside of the domain must then not run on what a tile or a run of
+/// registers holds there, which is nothing that the data promise.
+bool dataSteers(const Lifted& lifted);
+
 } // namespace retile::transform

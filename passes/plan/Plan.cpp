@@ -36,6 +36,11 @@ std::string upperName(const std::string& name) {
   return upper;
 }
 
+bool dataSteers(const Lifted& lifted) {
+  return std::any_of(lifted.accesses.begin(), lifted.accesses.end(), [](const Access& access) { return access.isSpelled; }) ||
+         std::any_of(lifted.loops.begin(), lifted.loops.end(), [](const Dim& loop) { return loop.dataBound; });
+}
+
 std::set<std::string> jammedLoops(const Lifted& lifted) {
   std::set<std::string> names;
   auto visit = [&](auto&& self, const std::vector<StmtRef>& stmts) -> void {
@@ -48,7 +53,8 @@ std::set<std::string> jammedLoops(const Lifted& lifted) {
     }
   };
   // An array of a thread's own would need a copy an item: such programs run whole, item after item.
-  if (!lifted.hasLocalArrays) visit(visit, lifted.body);
+  // So do those that may return from inside a loop.
+  if (!lifted.hasLocalArrays && !lifted.returnsEarly) visit(visit, lifted.body);
   return names;
 }
 

@@ -10,6 +10,8 @@
 // It hurts where the cache already holds the window, and where shared memory limits how many blocks are resident.
 #include "Passes.h"
 
+#include <algorithm>
+
 namespace retile::transform {
 
 void addLoopParameters(TransformPlan& plan);
@@ -29,7 +31,7 @@ Accesses gather(const Lifted& lifted, const TransformPlan& plan, const std::stri
     if (access.array != array) continue;
     std::string loop = access.loops.empty() ? "" : access.loops[0];
     if (!plan.loop(loop)) loop = "";
-    if (!first && loop != result.loop) result.ok = false;
+    if ((!first && loop != result.loop) || access.isSpelled || access.isAtomic) result.ok = false;
     result.loop = loop;
     first = false;
     result.all.push_back(&access);
@@ -175,6 +177,8 @@ std::string windowExtent(const TransformPlan& plan, const WindowDim& dim) {
 }
 
 void planStage(const Lifted& lifted, TransformPlan& plan) {
+  // A tile has zeros outside of the domain.
+  if (dataSteers(lifted)) return addLoopParameters(plan);
   std::string shared;
   for (const auto& [name, array] : lifted.arrays) {
     if (array.isWritten || !array.symbol.empty() || array.strides.size() > 3) continue;

@@ -18,7 +18,8 @@ void planVectorize(const Lifted& lifted, TransformPlan& plan) {
   for (size_t n = 0; n < lifted.accesses.size(); ++n) {
     const Access& access = lifted.accesses[n];
     const Array& array = lifted.arrays.at(access.array);
-    if (!access.loops.empty() || access.isMay || !access.conditions.empty()) continue;
+    if (!access.loops.empty() || access.isMay || access.isSpelled || access.isAtomic || !access.conditions.empty()) continue;
+    if (!access.isWrite && dataSteers(lifted)) continue;
     if (plan.keeps(access.array) || !array.symbol.empty()) continue;
     bool plain = access.element.kind == model::Type::Float || access.element.kind == model::Type::Int;
     std::int64_t bytes = access.element.bits / 8;

@@ -33,7 +33,7 @@ ordered_json toJson(const transform::Lifted& lifted) {
                remarks = ordered_json::array();
   if (claims)
     for (const auto& one : lifted.accesses) {
-      std::string text = lifted.reportAccess(one) + " # " + (one.isMay ? "may-" : "") + (one.isWrite ? "write" : "read");
+      std::string text = lifted.reportAccess(one) + " # " + (one.isMay ? "may-" : "") + (one.isAtomic ? "reduce" : one.isWrite ? "write" : "read");
       if (std::find(access.begin(), access.end(), text) == access.end()) access.push_back(text);
     }
   for (const auto& [name, size] : lifted.sizes) {

@@ -27,7 +27,7 @@ struct Type {
   bool isRestrict = false, isVolatile = false; ///< Pointer: __restrict__; volatile pointee
   std::string name;          ///< C++ spelling that is valid after the reference slice: "float", "__half", "unsigned char"
   std::string canonical;     ///< the name without typedefs: "float" for DATA_TYPE
-  std::shared_ptr<const Type> element; ///< Pointer: the pointee
+  std::shared_ptr<const Type> element; ///< Pointer: the pointee; Record: what test data for it are made of, or null
 };
 
 enum class ExprKind {
@@ -66,7 +66,7 @@ struct Expr {
 };
 
 enum class StmtKind {
-  Block,     ///< body
+  Block,     ///< body of an inlined function that returns early: a return in it ends the block
   Declare,   ///< variable; value is the initialiser or null
   Assign,    ///< variable op= value; op is "=", "+=", ...; increments are "+=" 1
   Store,     ///< target (a Load expression) op= value

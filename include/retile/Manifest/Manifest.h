@@ -35,8 +35,8 @@ struct Tensor {
   ExprText extent;                           ///< elements
   std::string role = "in";                   ///< in, out, inout
   std::optional<std::string> symbol;         ///< qualified __constant__ or __device__ variable
-  std::string data = "uniform";              ///< uniform or index
-  std::optional<ExprText> dataMax;           ///< index: exclusive bound
+  std::string data = "uniform";              ///< uniform, index or offsets
+  std::optional<ExprText> dataMax;           ///< index: exclusive bound; offsets: the last one
 };
 
 struct Launch {
@@ -95,7 +95,7 @@ struct CompileFlags {
 };
 
 struct Manifest {
-  std::string version = "1.0", sourceFile, sourceHash;
+  std::string version = "1.1", sourceFile, sourceHash;
   CompileFlags compile;
   std::map<std::string, std::string> files;  ///< file name to SHA-256
   std::vector<Kernel> kernels;

@@ -38,6 +38,8 @@ struct Dim {
   // Loops
   Polynomial from, to, step;         ///< from <= d < to
   bool uniform = false;              ///< bounds depend on sizes and uniform loops around it only
+  bool dataBound = false;            ///< data says how often it runs: from and to may name unknowns
+  bool bounded = true;               ///< from and to are known at all
   int variable = -1;                 ///< the model variable
 };
 
@@ -50,11 +52,23 @@ struct Access {
   Polynomial flat;                   ///< element offset
   std::vector<Polynomial> subscripts; ///< after delinearization, unit stride last
   std::vector<std::string> loops;    ///< loop dimensions around it, outermost first
+  std::vector<std::string> unknowns; ///< see Lifted::unknowns: what the subscripts and conditions depend on besides
+  bool isSpelled = false;            ///< a subscript names an unknown: emitted as the source has it
+  std::string combine;               ///< isAtomic: what combines, as "atomicAdd"
   std::string conditions;            ///< isl constraints of the conditions around it, "" for none
   std::string statement;
   model::Type element;
   int indexBits = 64;                ///< width of the index arithmetic in the original
   model::Location location;
+};
+
+/// An integer that only the data knows: loaded, or made from what is. It takes part in isl relations as a dimension that
+/// nothing bounds but what is said here, another one in each instance of a statement.
+struct Unknown {
+  std::string name;
+  std::string constraints;           ///< isl, over dimensions, sizes and other unknowns; true for all data, "" for none
+  std::string source;                ///< the array whose element it is, or ""
+  std::string range;                 ///< isl: what the test data keep to, set after all proofs
 };
 
 struct Array {
@@ -65,6 +79,9 @@ struct Array {
   bool isRead = false, isWritten = false;
   Polynomial extent;                 ///< elements
   std::string symbol;                ///< qualified name of a __constant__ or __device__ variable
+  /// Test data, where it is more than numbers: index (in [0, dataEnd)) or offsets (sorted, from 0 to dataEnd).
+  std::string data;
+  Polynomial dataEnd;
 };
 
 /// A predicate that the proof relies on; see manifest::Assumption.
@@ -103,6 +120,7 @@ struct Lifted {
   std::vector<Dim> loops;            ///< every loop of the point program
   std::vector<model::StmtRef> body;  ///< with Access nodes for loads and stores
   std::vector<Access> accesses;
+  std::map<std::string, Unknown> unknowns;
   std::vector<Polynomial> values;    ///< what Affine nodes stand for
   std::map<std::string, Array> arrays;
   std::map<std::string, SizeInfo> sizes;
@@ -117,13 +135,16 @@ struct Lifted {
   bool hasLocalArrays = false;
   bool illDefined = false;           ///< a race or the like: there is nothing that a template could be checked against
   bool keepsText = false;            ///< the template is the kernel's own text (Kernel::text) with parameters in it
-    bool blocksAreFree = false;        ///< of those: which block runs where is free, see passes/lift/BlockLift.cpp
+  bool blocksAreFree = false;        ///< of those: which block runs where is free, see passes/lift/BlockLift.cpp
   bool sumsInAnyOrder = false;       ///< floating-point sums whose order differs from run to run in the original
-  std::string untestable;             ///< why no test data can be made, else ""
+  std::string untestable;            ///< why no test data can be made, else ""
+  bool returnsEarly = false;         ///< a point may end inside a loop
   const model::CallSite* callSite = nullptr;
 
   const Dim* dim(const std::string& name) const;
   bool isSize(const std::string& name) const { return sizes.count(name) != 0; }
+  bool mentionsUnknown(const Polynomial& value) const;
+  bool mentionsUnknown(const std::string& isl) const;
   /// "[n, k] -> " with every size and product of sizes in use.
   std::string islParameters() const;
   /// Constraints on the sizes alone: >= 1, within their type, and the assumptions made so far.

@@ -347,7 +347,7 @@ Reply DeviceSession::finding(const LoadedKernel& kernel, int run, const std::vec
     check(driver.copyToHost(&reply.candidate, addressOf(kernel, tensor) + reply.index * width, width));
     if (spec.role == Role::In)
       reply.original =
-          harness::testBits(spec.element, harness::draw(seed, spec.stream, reply.index), spec.limit);
+          harness::testData(spec.element, seed, spec.stream, reply.index, spec.scalars, spec.limit);
     else if (results)
       reply.original =
           harness::loadBits(spec.element, results + resultOffset(specs(), tensor, run), reply.index);

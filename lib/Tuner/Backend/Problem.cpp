@@ -48,13 +48,13 @@ Expected<TensorPlan> planTensor(const manifest::Tensor& tensor, const Bindings& 
     return inputError(fmt::format("tensor '{}' has {} elements at these sizes", tensor.name, *elements));
   plan.elements = *elements;
   plan.bytes = static_cast<std::uint64_t>(*elements * tensor.size);
-  if (tensor.data != "index")
+  if (tensor.data == "uniform")
     return plan;
   Expected<std::int64_t> limit =
       evaluate(tensor.dataMax.value_or("1"), bindings, "dataMax of " + tensor.name);
   if (!limit)
     return limit.error();
-  plan.limit = std::max<std::int64_t>(*limit, 1);
+  plan.limit = tensor.data == "offsets" ? -std::max<std::int64_t>(*limit, 0) - 1 : std::max<std::int64_t>(*limit, 1);
   return plan;
 }
 
@@ -229,7 +229,7 @@ void fillTensor(const Problem& problem, const TensorPlan& plan, void* memory) {
   for (std::uint64_t i = 0; i < scalars; ++i)
     harness::storeBits(
         plan.type.scalar, memory, i,
-        harness::testBits(plan.type.scalar, harness::draw(problem.seed, plan.stream, i), plan.limit));
+        harness::testData(plan.type.scalar, problem.seed, plan.stream, i, scalars, plan.limit));
 }
 
 void fillPoison(void* memory, std::uint64_t bytes, int run) {

@@ -29,7 +29,7 @@ struct TensorPlan {
   std::int64_t elements = 0; ///< of `type`, lanes included in each
   std::uint64_t bytes = 0;
   Role role = Role::In;
-  std::int64_t limit = 0;   ///< exclusive bound of index data, else 0
+  std::int64_t limit = 0;   ///< exclusive bound of index data, -last - 1 of offsets, else 0
   std::uint64_t stream = 0; ///< of harness::draw
 };
 

@@ -37,9 +37,8 @@ void generate(void** a) {
   for (std::uint64_t i = 0; i < argument<std::uint64_t>(a, 2); ++i)
     retile::harness::storeBits(
         e, argument<void*>(a, 0), i,
-        retile::harness::testBits(
-            e, retile::harness::draw(argument<std::uint64_t>(a, 3), argument<std::uint64_t>(a, 4), i),
-            argument<long long>(a, 5)));
+        retile::harness::testData(e, argument<std::uint64_t>(a, 3), argument<std::uint64_t>(a, 4), i,
+                                  argument<std::uint64_t>(a, 2), argument<long long>(a, 5)));
 }
 
 void checkData(void** a) {
@@ -48,9 +47,8 @@ void checkData(void** a) {
     std::uint64_t expected[1] = {0};
     retile::harness::storeBits(
         e, expected, 0,
-        retile::harness::testBits(
-            e, retile::harness::draw(argument<std::uint64_t>(a, 3), argument<std::uint64_t>(a, 4), i),
-            argument<long long>(a, 5)));
+        retile::harness::testData(e, argument<std::uint64_t>(a, 3), argument<std::uint64_t>(a, 4), i,
+                                  argument<std::uint64_t>(a, 2), argument<long long>(a, 5)));
     if (retile::harness::loadBits(e, argument<void*>(a, 0), i) != expected[0])
       found(argument<Finding*>(a, 6), i);
   }

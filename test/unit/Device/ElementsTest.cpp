@@ -43,6 +43,23 @@ TEST(Elements, PoisonIsNanOrTinyInEveryFloatFormat) {
       EXPECT_TRUE(isNan(value));
 }
 
+TEST(Elements, OffsetsAreSortedAndReachTheLast) {
+  for (const long long last : {0ll, 1ll, 7ll, 1000ll, 5003ll})
+    for (const std::uint64_t count : {1ull, 2ull, 3ull, 64ull, 1010ull}) {
+      std::uint64_t before = 0;
+      for (std::uint64_t i = 0; i < count; ++i) {
+        const std::uint64_t value = testData(Element::I32, 9, 2, i, count, -last - 1);
+        EXPECT_GE(value, before);
+        EXPECT_LE(value, std::uint64_t(last));
+        if (i == 0)
+          EXPECT_EQ(value, 0u);
+        else if (i + 1 == count)
+          EXPECT_EQ(value, std::uint64_t(last));
+        before = value;
+      }
+    }
+}
+
 TEST(Elements, TestDataStaysInItsRange) {
   for (int e = 0; e <= int(Element::Bool); ++e) {
     const auto element = static_cast<Element>(e);
